@@ -3,7 +3,7 @@
  * Two lists are made first.  *Sources*: the pairs (chair, place) of all that this
  * rank's elements take, in order.  *Targets*: the pairs (chair, own element) of all
  * that take one of this rank's.  Sorted, and each pair once, they are what senders send
- * and what takers are given; an edge finds its place among what is sent by bisection.
+ * and what takers are given; a source finds its slot among what is sent by bisection.
  *
  * A target that stands for many elements (1 to all) is not walked one by one: indices
  * that follow each other in the places of one slot have one chair, and once all chairs
@@ -380,29 +380,19 @@ static uint32_t find_sent(const struct chair_pairs *sorted,
     return (uint32_t)(found - sorted->items);
 }
 
-/* Edges of sorted senders: pairs of one rank stand together, and so do peers. */
-static void fill_edges(struct making *making, const struct chair_pairs *sorted)
+/* What is sent is sorted by the rank that sends it, and so are the slots. */
+static void fill_slots(struct making *making, const struct chair_pairs *sorted)
 {
     struct array_schedule *made = making->made;
-    uint32_t peer = 0;
     for (uint32_t i = 0; i < sorted->count; i++) {
         made->sent[i] = sorted->items[i].what;
     }
     for (uint32_t i = 0; i < making->sources.count; i++) {
         const struct chair_pair *source = &making->sources.items[i];
-        if (source->rank == making->shape->rank) {
-            uint64_t below = range_set_below(&making->own_from, source->what);
-            made->edges[i] = (struct array_edge){ARRAY_OWN, (uint32_t)below};
-            continue;
-        }
-        uint32_t at = find_sent(sorted, source);
-        while (made->senders[peer].rank > source->rank) {
-            peer--;
-        }
-        while (made->senders[peer].rank < source->rank) {
-            peer++;
-        }
-        made->edges[i] = (struct array_edge){peer, at - made->senders[peer].first};
+        made->slots[i] =
+            source->rank == making->shape->rank
+                ? (uint32_t)range_set_below(&making->own_from, source->what)
+                : made->own_from + find_sent(sorted, source);
     }
 }
 
@@ -412,15 +402,15 @@ static int put_senders(struct making *making)
     struct chair_pairs sorted = {0};
     int error = sort_foreign(&making->sources, making->shape->rank, &sorted);
     if (error == MOOT_OK) {
-        made->edges = calloc(making->sources.count + 1u, sizeof(*made->edges));
+        made->slots = calloc(making->sources.count + 1u, sizeof(*made->slots));
         made->sent = calloc(sorted.count + 1u, sizeof(*made->sent));
         made->senders = make_peers(&sorted, &made->sender_count);
-        error = made->edges == NULL || made->sent == NULL || made->senders == NULL
+        error = made->slots == NULL || made->sent == NULL || made->senders == NULL
                     ? MOOT_ERR_NO_MEMORY
                     : MOOT_OK;
     }
     if (error == MOOT_OK) {
-        fill_edges(making, &sorted);
+        fill_slots(making, &sorted);
     }
     free(sorted.items);
     return error;
@@ -433,12 +423,17 @@ static int put_takers(struct making *making)
     int error = sort_foreign(&making->targets, making->shape->rank, &sorted);
     if (error == MOOT_OK) {
         made->given = calloc(sorted.count + 1u, sizeof(*made->given));
+        made->is_given = calloc(made->own_from + 1u, sizeof(*made->is_given));
         made->takers = make_peers(&sorted, &made->taker_count);
-        error =
-            made->given == NULL || made->takers == NULL ? MOOT_ERR_NO_MEMORY : MOOT_OK;
+        error = made->given == NULL || made->is_given == NULL || made->takers == NULL
+                    ? MOOT_ERR_NO_MEMORY
+                    : MOOT_OK;
     }
     for (uint32_t i = 0; error == MOOT_OK && i < sorted.count; i++) {
-        made->given[i] = (uint32_t)sorted.items[i].what;
+        const uint32_t own = (uint32_t)sorted.items[i].what;
+        made->given[i] = own;
+        made->given_count += !made->is_given[own];
+        made->is_given[own] = true;
     }
     free(sorted.items);
     return error;
@@ -536,11 +531,12 @@ void array_schedule_free(struct array_schedule *schedule)
         return;
     }
     free(schedule->first);
-    free(schedule->edges);
+    free(schedule->slots);
     free(schedule->senders);
     free(schedule->sent);
     free(schedule->takers);
     free(schedule->given);
+    free(schedule->is_given);
     free(schedule);
 }
 
@@ -553,10 +549,11 @@ size_t array_schedule_bytes(const struct array_schedule *schedule)
 {
     size_t peers = (size_t)schedule->sender_count + schedule->taker_count + 2;
     return sizeof(*schedule) + (schedule->own + 1u) * sizeof(*schedule->first) +
-           (schedule->first[schedule->own] + 1u) * sizeof(*schedule->edges) +
+           (schedule->first[schedule->own] + 1u) * sizeof(*schedule->slots) +
            peers * sizeof(*schedule->senders) +
            (count_of(schedule->senders, schedule->sender_count) + 1) *
                sizeof(*schedule->sent) +
            (count_of(schedule->takers, schedule->taker_count) + 1) *
-               sizeof(*schedule->given);
+               sizeof(*schedule->given) +
+           (schedule->own_from + 1u) * sizeof(*schedule->is_given);
 }

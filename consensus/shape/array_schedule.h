@@ -7,9 +7,9 @@
  * of the shape uses it again, so that a step of an iterative program costs a rank its
  * own elements and their edges, however many elements there are in all.
  *
- * Own elements, and those that a rank sends, are counted through by place; a count is
- * an index into slots.  What two ranks think that passes between them need not agree:
- * a message names its elements.
+ * Each source here has a *slot*: own elements of the input come first, by place, and
+ * then what the other ranks send, one rank behind the other.  What two ranks think that
+ * passes between them need not agree: a message names its elements.
  */
 #ifndef CONSENSUS_SHAPE_ARRAY_SCHEDULE_H
 #define CONSENSUS_SHAPE_ARRAY_SCHEDULE_H
@@ -33,13 +33,6 @@ struct array_shape {
     uint32_t rank;
 };
 
-/* Where a source of an element is. */
-struct array_edge {
-    uint32_t sender; /* of schedule.senders; ARRAY_OWN: it is an element of this rank */
-    uint32_t at;     /* among what that one sends; or among this rank's own */
-};
-#define ARRAY_OWN UINT32_MAX
-
 /* A rank, and what passes between it and this one: so many from there on. */
 struct array_peer {
     uint32_t rank;
@@ -48,12 +41,14 @@ struct array_peer {
 
 struct array_schedule {
     uint32_t own, own_from;     /* elements of this rank, of either array */
-    uint32_t *first;            /* own + 1: where the edges of each begin */
-    struct array_edge *edges;   /* in the order of its sources */
+    uint32_t *first;            /* own + 1: where the slots of each begin */
+    uint32_t *slots;            /* of its sources, in their order */
     struct array_peer *senders; /* ascending */
     uint64_t *sent;             /* places in the input, ascending for each sender */
     struct array_peer *takers;  /* ascending */
-    uint32_t *given; /* own elements of the input, ascending for each taker */
+    uint32_t *given;      /* own elements of the input, ascending for each taker */
+    bool *is_given;       /* of each of those: some taker has it, */
+    uint32_t given_count; /* as of so many */
     uint32_t sender_count, taker_count;
     uint32_t users; /* one when it is made (schedule_cache.h) */
 };

@@ -87,15 +87,16 @@ void call_of_element(struct moot_call *call, struct elements *array, uint64_t pl
 
 bool call_take_inputs(struct moot_call *call)
 {
-    const uint32_t count = links_count(call->array, call->place);
+    const size_t count =
+        links_fill(call->array, call->place, CALL_INPUTS_INLINE, call->inputs);
     if (count > CALL_INPUTS_INLINE) {
         call->inputs = calloc(count, sizeof(struct payload *));
         if (call->inputs == NULL) {
             call->inputs = call->inline_inputs;
             return false;
         }
+        links_fill(call->array, call->place, count, call->inputs);
     }
-    links_fill(call->array, call->place, call->inputs);
     call->input_count = count;
     return true;
 }

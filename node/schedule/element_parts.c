@@ -118,17 +118,17 @@ static bool takes(const uint32_t *given, uint32_t count, uint32_t own)
 HOT static void send_link(struct moot *m, struct element_link *link)
 {
     const struct array_schedule *schedule = link->schedule;
-    const bool all = link->fresh_count == schedule->own_from;
+    const bool all = link->fresh_count == schedule->given_count;
     if (!all && link->fresh_count > 1) {
         qsort(link->fresh, link->fresh_count, sizeof(*link->fresh), compare);
     }
     for (uint32_t i = 0; i < schedule->taker_count; i++) {
         const struct array_peer *taker = &schedule->takers[i];
         const uint32_t *given = schedule->given + taker->first;
-        struct shipment shipment = shipment_new(link, taker->rank);
         if (!members_is_here(m, taker->rank)) {
             continue;
         }
+        struct shipment shipment = shipment_new(link, taker->rank);
         for (uint32_t at = 0; all && at < taker->count; at++) {
             put_own(m, &shipment, link, given[at]);
         }

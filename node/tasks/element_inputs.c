@@ -298,40 +298,31 @@ static struct element_block *block_with(const struct elements *elements, uint64_
     return block;
 }
 
-/* The element's slots in the link: how many, and the first. */
-static uint32_t slots_of(const struct element_link *link,
-                         const struct element_block *block, uint32_t offset,
-                         uint32_t *first)
+/* The slots of one element in a link. */
+struct slot_run {
+    const uint32_t *slots;
+    uint32_t count;
+};
+
+static inline struct slot_run slots_of(const struct element_link *link,
+                                       const struct element_waits *waits,
+                                       uint32_t offset)
 {
-    const struct element_waits *waits = block->waits;
+    static const uint32_t only = 0;
     if (link->single) {
-        *first = 0;
-        return 1;
+        return (struct slot_run){&only, 1};
     }
-    if (waits->slots != NULL) {
-        const uint32_t *begins = waits->first[link->number];
-        *first = begins[offset];
-        return begins[offset + 1] - begins[offset];
-    }
-    const uint32_t own = (uint32_t)(block->places.first - link->by_first) + offset;
-    *first = link->schedule->first[own];
-    return link->schedule->first[own + 1] - *first;
+    const bool listed = waits->slots != NULL;
+    const uint32_t *slots = listed ? waits->slots[link->number] : link->schedule->slots;
+    const uint32_t *first = listed ? waits->first[link->number] + offset
+                                   : link->schedule->first + waits->own + offset;
+    return (struct slot_run){slots + first[0], first[1] - first[0]};
 }
 
-static uint32_t slot_at(const struct element_link *link,
-                        const struct element_block *block, uint32_t at)
+/* Its source has come, or is not to be had. */
+static inline bool is_over(const struct element_source *source)
 {
-    if (link->single) {
-        return 0;
-    }
-    if (block->waits->slots != NULL) {
-        return block->waits->slots[link->number][at];
-    }
-    const struct array_edge *edge = &link->schedule->edges[at];
-    return edge->sender == ARRAY_OWN
-               ? edge->at
-               : link->schedule->own_from +
-                     link->schedule->senders[edge->sender].first + edge->at;
+    return source->state == SOURCE_HERE || source->state == SOURCE_FAILED;
 }
 
 /* From the source on that it waits for: the next that it lacks, or it is ready. */
@@ -339,26 +330,25 @@ HOT static void go_on(struct moot *m, struct elements *elements,
                       struct element_block *block, uint32_t offset)
 {
     struct element_waits *waits = block->waits;
-    uint32_t before = 0;
+    uint32_t at = waits->at[offset], before = 0;
     for (uint32_t i = 0; i < elements->link_count; i++) {
         struct element_link *link = elements->links[i];
-        uint32_t first;
-        const uint32_t count = slots_of(link, block, offset, &first);
-        while (waits->at[offset] < before + count) {
-            const uint32_t slot =
-                slot_at(link, block, first + waits->at[offset] - before);
-            struct element_source *source = &link->sources[slot];
-            if (source->state != SOURCE_HERE && source->state != SOURCE_FAILED) {
-                waits->next[offset] = source->waiter;
-                source->waiter = waits->number + offset + 1;
-                if (source->state != SOURCE_AWAITED || link->single) {
-                    link_look(m, link);
-                }
-                return;
-            }
-            waits->at[offset]++;
+        const struct slot_run run = slots_of(link, waits, offset);
+        while (at < before + run.count &&
+               is_over(&link->sources[run.slots[at - before]])) {
+            at++;
         }
-        before += count;
+        if (at < before + run.count) {
+            struct element_source *source = &link->sources[run.slots[at - before]];
+            waits->at[offset] = at;
+            waits->next[offset] = source->waiter;
+            source->waiter = waits->number + offset + 1;
+            if (source->state != SOURCE_AWAITED || link->single) {
+                link_look(m, link);
+            }
+            return;
+        }
+        before += run.count;
     }
     if (!block->closed) {
         waits->order[waits->ready++] = offset;
@@ -387,7 +377,7 @@ HOT static void come(struct moot *m, struct element_link *link, uint32_t slot,
                      enum source_state state, struct payload *payload)
 {
     struct element_source *source = &link->sources[slot];
-    if (source->state == SOURCE_HERE || source->state == SOURCE_FAILED) {
+    if (is_over(source)) {
         payload_drop(payload);
         return;
     }
@@ -453,7 +443,7 @@ HOT void links_give(struct moot *m, struct elements *from, uint64_t place,
          link = link->next_taker) {
         const uint64_t own = place - link->own_first;
         const bool covered = own < link->schedule->own_from;
-        if (covered && link->schedule->taker_count > 0) {
+        if (covered && link->schedule->is_given[own]) {
             add_fresh(link, (uint32_t)own);
             link_list(m, link);
         }
@@ -485,18 +475,24 @@ static struct element_waits *waits_begin(struct element_block *block, uint64_t s
     return waits;
 }
 
-/* Whether the links' schedules have the elements of the block. */
-static bool is_covered(const struct moot *m, const struct elements *elements,
-                       const struct element_block *block)
+/* Where the block's slots are: in the links' schedules, or in lists of its own. */
+static int find_slots(const struct elements *elements, struct element_block *block)
 {
-    const uint64_t first = stretch_first(m, elements);
     uint32_t i = 0;
     while (i < elements->link_count && elements->links[i]->single) {
         i++;
     }
-    return i == elements->link_count ||
-           (block->places.first >= first &&
-            block->places.end - first <= elements->links[i]->schedule->own);
+    if (i == elements->link_count) {
+        return MOOT_OK;
+    }
+    const struct element_link *link = elements->links[i];
+    const bool covered = block->places.first >= link->by_first &&
+                         block->places.end - link->by_first <= link->schedule->own;
+    if (!covered) {
+        return dealt_find_slots(elements, block);
+    }
+    block->waits->own = (uint32_t)(block->places.first - link->by_first);
+    return MOOT_OK;
 }
 
 int links_wait(struct moot *m, struct elements *elements, struct element_block *block)
@@ -507,8 +503,7 @@ int links_wait(struct moot *m, struct elements *elements, struct element_block *
     }
     block->waits = waits_begin(block, size, elements->here_count);
     elements->here_count += (uint32_t)size;
-    int error =
-        is_covered(m, elements, block) ? MOOT_OK : dealt_find_slots(elements, block);
+    int error = find_slots(elements, block);
     for (uint64_t i = 0; error == MOOT_OK && i < size; i++) {
         go_on(m, elements, block, (uint32_t)i);
     }
@@ -522,11 +517,9 @@ void links_look_for(struct moot *m, struct elements *elements,
     for (uint32_t i = 0; i < elements->link_count; i++) {
         struct element_link *link = elements->links[i];
         for (uint32_t offset = 0; offset < size && !link->single; offset++) {
-            uint32_t first;
-            const uint32_t count = slots_of(link, block, offset, &first);
-            for (uint32_t at = first; at < first + count; at++) {
-                struct element_source *source =
-                    &link->sources[slot_at(link, block, at)];
+            const struct slot_run run = slots_of(link, block->waits, offset);
+            for (uint32_t at = 0; at < run.count; at++) {
+                struct element_source *source = &link->sources[run.slots[at]];
                 if (source->state == SOURCE_AWAITED) {
                     source->state = SOURCE_ELSEWHERE;
                 }
@@ -536,41 +529,33 @@ void links_look_for(struct moot *m, struct elements *elements,
     }
 }
 
-uint32_t links_count(const struct elements *elements, uint64_t place)
+HOT size_t links_fill(const struct elements *elements, uint64_t place, size_t room,
+                      const struct payload **out)
 {
     const struct element_block *block = block_with(elements, place);
-    uint32_t count = 0, first;
-    for (uint32_t i = 0; i < elements->link_count; i++) {
-        count += slots_of(elements->links[i], block,
-                          (uint32_t)(place - block->places.first), &first);
-    }
-    return count;
-}
-
-void links_fill(const struct elements *elements, uint64_t place,
-                const struct payload **out)
-{
-    const struct element_block *block = block_with(elements, place);
+    const uint32_t offset = (uint32_t)(place - block->places.first);
+    size_t count = 0;
     for (uint32_t i = 0; i < elements->link_count; i++) {
         const struct element_link *link = elements->links[i];
-        uint32_t first;
-        const uint32_t count =
-            slots_of(link, block, (uint32_t)(place - block->places.first), &first);
-        for (uint32_t at = first; at < first + count; at++) {
-            *out++ = link->sources[slot_at(link, block, at)].payload;
+        const struct slot_run run = slots_of(link, block->waits, offset);
+        const size_t left = room > count ? room - count : 0;
+        for (uint32_t at = 0; at < run.count && at < left; at++) {
+            out[count + at] = link->sources[run.slots[at]].payload;
         }
+        count += run.count;
     }
+    return count;
 }
 
 moot_hash links_hash(const struct elements *elements, uint64_t place, uint32_t i)
 {
     const struct element_block *block = block_with(elements, place);
     const uint32_t offset = (uint32_t)(place - block->places.first);
-    uint32_t at = 0, first = 0;
-    uint32_t count = slots_of(elements->links[0], block, offset, &first);
-    while (i >= count) {
-        i -= count;
-        count = slots_of(elements->links[++at], block, offset, &first);
+    uint32_t at = 0;
+    struct slot_run run = slots_of(elements->links[0], block->waits, offset);
+    while (i >= run.count) {
+        i -= run.count;
+        run = slots_of(elements->links[++at], block->waits, offset);
     }
     const struct element_link *link = elements->links[at];
     if (link->single && link->task != NULL) {
@@ -579,7 +564,7 @@ moot_hash links_hash(const struct elements *elements, uint64_t place, uint32_t i
     if (link->from == NULL) { /* by a reload */
         return (moot_hash){{0}};
     }
-    const uint64_t source = link_place(link, slot_at(link, block, first + i));
+    const uint64_t source = link_place(link, run.slots[i]);
     return identity_element(&link->from->task->hash,
                             array_index(&link->from->spread, source));
 }
@@ -593,13 +578,11 @@ const struct element_link *links_failed(const struct elements *elements, uint64_
         if (!link->failed) {
             continue;
         }
-        uint32_t first;
-        const uint32_t count =
-            slots_of(link, block, (uint32_t)(place - block->places.first), &first);
-        for (uint32_t at = first; at < first + count; at++) {
-            const uint32_t slot = slot_at(link, block, at);
-            if (link->sources[slot].state == SOURCE_FAILED) {
-                *out = slot;
+        const struct slot_run run =
+            slots_of(link, block->waits, (uint32_t)(place - block->places.first));
+        for (uint32_t at = 0; at < run.count; at++) {
+            if (link->sources[run.slots[at]].state == SOURCE_FAILED) {
+                *out = run.slots[at];
                 return link;
             }
         }

@@ -85,6 +85,7 @@ struct element_waits {
     uint32_t *order;       /* offsets in the block, as they became ready */
     uint32_t *next;        /* of each element: 1 + the next that waits at its slot */
     uint32_t *at;          /* of each: so many of its sources were found here */
+    uint32_t own;          /* its first element among those of the schedules, or: */
     uint32_t **slots;      /* not NULL: it is in no schedule; for each link, those of
                               its elements one behind the other, */
     uint32_t **first;      /* and where each one's begin */
@@ -147,10 +148,10 @@ uint32_t link_add_other(struct element_link *link, uint64_t place);
 /* The place of what an element lacks for good, since its map names no sources for it:
  * the slot's story says why. */
 #define LINK_NOWHERE UINT64_MAX
-/* The inputs of an element: how many, and each. */
-uint32_t links_count(const struct elements *elements, uint64_t place);
-void links_fill(const struct elements *elements, uint64_t place,
-                const struct payload **out);
+/* The inputs of an element: how many, and the first of them, as far as there is room.
+ */
+size_t links_fill(const struct elements *elements, uint64_t place, size_t room,
+                  const struct payload **out);
 /* The hash that people are shown of its input `i`; zero if the array of that is
  * forgotten. */
 moot_hash links_hash(const struct elements *elements, uint64_t place, uint32_t i);

@@ -128,27 +128,30 @@ static uint32_t list_own(const struct array_card *card, const struct array_shape
     return count;
 }
 
-/* The element at which an edge points. */
+/* The element of which that is the slot. */
 static uint64_t index_at(const struct array_shape *shape,
                          const struct array_schedule *schedule,
-                         const uint64_t *own_from, struct array_edge edge)
+                         const uint64_t *own_from, uint32_t slot)
 {
-    if (edge.sender == ARRAY_OWN) {
-        assert_true(edge.at < schedule->own_from);
-        return own_from[edge.at];
+    if (slot < schedule->own_from) {
+        return own_from[slot];
     }
-    assert_true(edge.sender < schedule->sender_count);
-    const struct array_peer *sender = &schedule->senders[edge.sender];
-    assert_true(edge.at < sender->count);
-    uint64_t place = schedule->sent[sender->first + edge.at];
+    const uint32_t at = slot - schedule->own_from;
+    const struct array_peer *sender = schedule->senders;
+    while (sender < schedule->senders + schedule->sender_count &&
+           at - sender->first >= sender->count) {
+        sender++;
+    }
+    assert_true(sender < schedule->senders + schedule->sender_count);
+    uint64_t place = schedule->sent[at];
     uint64_t index = array_index(&shape->from.spread, place);
     assert_int_equal(chair_of(&shape->from, shape->members, index), sender->rank);
     assert_int_not_equal(sender->rank, shape->rank);
     return index;
 }
 
-/* Edges are the sources of each own element, in order.  Marks what is used. */
-static void check_edges(const struct array_shape *shape,
+/* Slots are of the sources of each own element, in order.  Marks what is used. */
+static void check_slots(const struct array_shape *shape,
                         const struct array_schedule *schedule, bool *used)
 {
     const struct array_counts counts = {shape->takes.spread.count,
@@ -165,8 +168,8 @@ static void check_edges(const struct array_shape *shape,
         for (int j = 0; j < count; j++) {
             for (uint64_t s = ranges[j].first; s < ranges[j].end; s++) {
                 assert_true(at < schedule->first[i + 1]);
-                struct array_edge edge = schedule->edges[at++];
-                assert_int_equal(index_at(shape, schedule, own_from, edge), s);
+                const uint32_t slot = schedule->slots[at++];
+                assert_int_equal(index_at(shape, schedule, own_from, slot), s);
                 used[s] = true;
             }
         }
@@ -223,6 +226,24 @@ static void check_pair(const struct array_shape *giver_shape,
     }
 }
 
+/* Those that a taker has are known as given, and no others. */
+static void check_given(const struct array_schedule *schedule)
+{
+    bool given[COUNT_MAX] = {false};
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < schedule->taker_count; i++) {
+        const struct array_peer *taker = &schedule->takers[i];
+        for (uint32_t j = 0; j < taker->count; j++) {
+            given[schedule->given[taker->first + j]] = true;
+        }
+    }
+    for (uint32_t own = 0; own < schedule->own_from; own++) {
+        assert_int_equal(schedule->is_given[own], given[own]);
+        count += given[own];
+    }
+    assert_int_equal(schedule->given_count, count);
+}
+
 static void check_all_ranks(struct array_shape *shape)
 {
     struct array_schedule *made[RANKS] = {NULL};
@@ -234,8 +255,9 @@ static void check_all_ranks(struct array_shape *shape)
         assert_int_equal(error, MOOT_OK);
         if (made[rank] != NULL) {
             bool used[COUNT_MAX] = {false};
-            check_edges(shape, made[rank], used);
+            check_slots(shape, made[rank], used);
             check_senders(shape, made[rank], used);
+            check_given(made[rank]);
         }
     }
     for (uint32_t i = 0; i < RANKS * RANKS; i++) {
