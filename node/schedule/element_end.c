@@ -105,7 +105,7 @@ bool element_lost_input(struct moot_call *call)
     uint32_t slot = 0;
     const struct elements *elements = call->array;
     const struct element_link *link =
-        elements->link_count > 0 ? links_failed(elements, call->place, &slot) : NULL;
+        elements->lacks ? links_failed(elements, call->place, &slot) : NULL;
     if (link == NULL) {
         return false;
     }

@@ -69,7 +69,7 @@ static bool push_fault(struct element_link *link, uint64_t element,
     }
     link->sources[slot].state = SOURCE_FAILED;
     link->sources[slot].payload = story_of_fault(link, counts, &fault);
-    link->failed = true;
+    link->by->lacks = true;
     return link->sources[slot].payload != NULL && push_slot(list, slot);
 }
 

@@ -325,30 +325,59 @@ static inline bool is_over(const struct element_source *source)
     return source->state == SOURCE_HERE || source->state == SOURCE_FAILED;
 }
 
-/* From the source on that it waits for: the next that it lacks, or it is ready. */
+/* The block of the element of that number, and which one of it that is. */
+static inline struct element_block *block_of(const struct elements *elements,
+                                             uint32_t number, uint32_t *offset)
+{
+    struct element_block *block = elements->blocks;
+    while (number - block->waits->number >= block->places.end - block->places.first) {
+        block = block->next;
+    }
+    *offset = number - block->waits->number;
+    return block;
+}
+
+/* Behind those that wait there already: who is to be run first comes first. */
+static void wait_at(const struct elements *elements, struct element_source *source,
+                    struct element_waits *waits, uint32_t offset)
+{
+    const uint32_t waiter = waits->number + offset + 1;
+    waits->next[offset] = 0;
+    if (source->waiter == 0) {
+        source->waiter = waiter;
+    } else {
+        uint32_t last;
+        struct element_block *block =
+            block_of(elements, source->last_waiter - 1, &last);
+        block->waits->next[last] = waiter;
+    }
+    source->last_waiter = waiter;
+}
+
+/* From the source that it waits for back: the next that it lacks, or it is ready. */
 HOT static void go_on(struct moot *m, struct elements *elements,
                       struct element_block *block, uint32_t offset)
 {
     struct element_waits *waits = block->waits;
-    uint32_t at = waits->at[offset], before = 0;
-    for (uint32_t i = 0; i < elements->link_count; i++) {
+    uint32_t here = waits->at[offset], behind = 0;
+    for (uint32_t i = elements->link_count; i-- > 0;) {
         struct element_link *link = elements->links[i];
         const struct slot_run run = slots_of(link, waits, offset);
-        while (at < before + run.count &&
-               is_over(&link->sources[run.slots[at - before]])) {
-            at++;
+        const uint32_t known = here < behind ? 0 : here - behind;
+        uint32_t left = known < run.count ? run.count - known : 0;
+        while (left > 0 && is_over(&link->sources[run.slots[left - 1]])) {
+            left--;
         }
-        if (at < before + run.count) {
-            struct element_source *source = &link->sources[run.slots[at - before]];
-            waits->at[offset] = at;
-            waits->next[offset] = source->waiter;
-            source->waiter = waits->number + offset + 1;
+        if (left > 0) {
+            struct element_source *source = &link->sources[run.slots[left - 1]];
+            waits->at[offset] = behind + run.count - left;
+            wait_at(elements, source, waits, offset);
             if (source->state != SOURCE_AWAITED || link->single) {
                 link_look(m, link);
             }
             return;
         }
-        before += run.count;
+        behind += run.count;
     }
     if (!block->closed) {
         waits->order[waits->ready++] = offset;
@@ -362,12 +391,8 @@ HOT static void wake(struct moot *m, struct element_link *link, uint32_t slot)
     uint32_t waiter = link->sources[slot].waiter;
     link->sources[slot].waiter = 0;
     while (waiter != 0) {
-        struct element_block *block = link->by->blocks;
-        while (waiter - 1 - block->waits->number >=
-               block->places.end - block->places.first) {
-            block = block->next;
-        }
-        const uint32_t offset = waiter - 1 - block->waits->number;
+        uint32_t offset;
+        struct element_block *block = block_of(link->by, waiter - 1, &offset);
         waiter = block->waits->next[offset];
         go_on(m, link->by, block, offset);
     }
@@ -383,7 +408,7 @@ HOT static void come(struct moot *m, struct element_link *link, uint32_t slot,
     }
     source->payload = payload;
     source->state = (uint8_t)state;
-    link->failed |= state == SOURCE_FAILED;
+    link->by->lacks |= state == SOURCE_FAILED;
     wake(m, link, slot);
 }
 
@@ -575,9 +600,6 @@ const struct element_link *links_failed(const struct elements *elements, uint64_
     const struct element_block *block = block_with(elements, place);
     for (uint32_t i = 0; i < elements->link_count; i++) {
         const struct element_link *link = elements->links[i];
-        if (!link->failed) {
-            continue;
-        }
         const struct slot_run run =
             slots_of(link, block->waits, (uint32_t)(place - block->places.first));
         for (uint32_t at = 0; at < run.count; at++) {

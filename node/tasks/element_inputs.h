@@ -5,9 +5,10 @@
  * schedule (consensus/shape/array_schedule.h) says for each own element where each of
  * its sources is: an own element of the other array, or a place in what another rank
  * sends.  Each such source is a slot of the link.  An element that lacks something
- * waits at the slot of the first source that it lacks; when that comes it goes on to
- * the next, and when it lacks nothing it is ready.  So an arrival touches who waits for
- * it, and nothing is looked up or allocated between it and the kernel.
+ * waits at the slot of the last source that it lacks; when that comes it goes on to the
+ * one before, and when it lacks nothing it is ready.  So an arrival touches who waits
+ * for it, and nothing is looked up or allocated between it and the kernel.  Elements
+ * mostly end by place, and so who waits for the last of some is woken once.
  *
  * Elements that were dealt to this rank are in no schedule (dealt_inputs.h).  Their
  * sources are slots behind the others, one for each place that is not among those.
@@ -41,6 +42,7 @@ enum source_state {
 struct element_source {
     struct payload *payload; /* HERE: the result; FAILED: the story */
     uint32_t waiter;         /* 1 + the number of the first that waits; 0: none does */
+    uint32_t last_waiter;    /* likewise the last one, if there is one */
     union {
         uint32_t rank;   /* LARGE */
         uint32_t denied; /* SOUGHT: so many do not have it */
@@ -64,7 +66,6 @@ struct element_link {
     uint64_t *others; /* the places of those */
     uint32_t misses;  /* so many were asked for at a rank, and not had of it */
     bool kept;        /* that task, or the end of `from`, is (task_ticket_begin()) */
-    bool failed;      /* one is FAILED */
     bool gated;       /* a gate waits for the end of `from` */
     uint64_t seek;    /* the last one's number; 0: there was none */
     uint32_t sought;  /* and so many were asked in it */
@@ -84,11 +85,11 @@ struct element_waits {
     uint32_t begun, ready; /* so many of `order` were given to threads, and may be */
     uint32_t *order;       /* offsets in the block, as they became ready */
     uint32_t *next;        /* of each element: 1 + the next that waits at its slot */
-    uint32_t *at;          /* of each: so many of its sources were found here */
-    uint32_t own;          /* its first element among those of the schedules, or: */
-    uint32_t **slots;      /* not NULL: it is in no schedule; for each link, those of
-                              its elements one behind the other, */
-    uint32_t **first;      /* and where each one's begin */
+    uint32_t *at;     /* of each: so many of its sources, the last ones, are here */
+    uint32_t own;     /* its first element among those of the schedules, or: */
+    uint32_t **slots; /* not NULL: it is in no schedule; for each link, those of
+                         its elements one behind the other, */
+    uint32_t **first; /* and where each one's begin */
 };
 
 /* The arrays that take others, of which this becomes the last; or does again. */

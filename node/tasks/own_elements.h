@@ -70,6 +70,7 @@ struct elements {
     moot_hash scope;             /* it was spawned in it; zero: in none */
     bool once;                   /* no element begins twice (node/compose/stretch.h); */
     struct rankset leaves;       /* the stretches of these homes may begin here */
+    bool lacks;                  /* a source of what it takes is FAILED */
     bool whole;                  /* this rank has spawned all of it, or else: */
     struct range_set part;       /* these places */
     struct elements *next;       /* in m->schedule.elements, if it is */
