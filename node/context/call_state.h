@@ -43,7 +43,7 @@ struct moot_call {
     bool element;              /* it runs an element, which is no task of its own */
     struct elements *array;    /* of the element that it runs, or makes again; NULL: a
                                   task's, */
-    uint64_t index, place;     /* of that element, */
+    uint64_t index, place;     /* of that element (element_run.h), */
     moot_hash element_hash;    /* and as people see it, */
     int named;                 /* once somebody has asked: enum element_name */
     struct call_checkpoint checkpoint;

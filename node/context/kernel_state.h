@@ -26,7 +26,8 @@ struct kernel {
     unsigned char build[LIMIT_BUILD_BYTES]; /* of the object that has fn (build_id.h) */
     size_t build_size;                      /* in bytes; 0: unknown */
     bool own; /* the library's: of which build it is does not count between ranks */
-    uint64_t longest_ns;       /* of its runs here that have ended */
+    uint64_t longest_ns;       /* of its runs here that have ended, */
+    uint32_t short_runs;       /* and so many of the last were short (element_run.h) */
     uint64_t awaited, fetched; /* its tasks, by waits for many and with their data */
     bool ends_as_said;         /* what it returns is how its task ends, on all ranks */
     bool (*adopts)(struct moot *m, const struct message_spec *spec); /* whether this

@@ -71,7 +71,7 @@ static void find_longest(void *context, const struct moot_call *call)
     const uint64_t ran_ns = ours ? call_ran_ns(call, longest->now_ns) : 0;
     if (ours && (longest->running == 0 || ran_ns > longest->ran_ns)) {
         longest->ran_ns = ran_ns;
-        longest->running = 1 + call->index;
+        longest->running = 1 + __atomic_load_n(&call->index, __ATOMIC_RELAXED);
     }
 }
 

@@ -17,12 +17,19 @@
 
 /* --- Life ----------------------------------------------------------------------- */
 
-HOT bool call_begin(struct moot_call *call, struct moot *m, struct task *task)
+static bool clear_call(struct moot_call *call, struct moot *m, struct task *task)
 {
     memset(call, 0, offsetof(struct moot_call, inline_inputs));
     call->m = m;
     call->task = task;
     call->inputs = call->inline_inputs;
+    call->small = payloads_take(&m->store.payloads);
+    return call->small != NULL;
+}
+
+HOT bool call_begin(struct moot_call *call, struct moot *m, struct task *task)
+{
+    const bool begun = clear_call(call, m, task);
     uint32_t count = task_data_count(task);
     if (count > CALL_INPUTS_INLINE) {
         call->inputs = calloc(count, sizeof(struct payload *));
@@ -37,13 +44,12 @@ HOT bool call_begin(struct moot_call *call, struct moot *m, struct task *task)
         call->takes_foreign |= !input->own;
     }
     call->input_count = count;
-    call->small = payloads_take(&m->store.payloads);
-    return call->small != NULL;
+    return begun;
 }
 
 HOT void call_end(struct moot_call *call)
 {
-    if (!call->check && !family_make(call)) {
+    if (!call->check && !call->element && !family_make(call)) {
         engine_starve(call->m, "no memory for a task's children");
     }
     if (call->child_count > 0) {
@@ -83,6 +89,15 @@ void call_of_element(struct moot_call *call, struct elements *array, uint64_t pl
     call->place = place;
     call->index = array_index(&array->spread, place);
     call->named = ELEMENT_NAMELESS;
+}
+
+HOT bool call_begin_element(struct moot_call *call, struct moot *m,
+                            struct elements *array, uint64_t place)
+{
+    const bool begun = clear_call(call, m, array->task);
+    call->element = true;
+    call_of_element(call, array, place);
+    return begun;
 }
 
 bool call_take_inputs(struct moot_call *call)

@@ -10,8 +10,11 @@
 
 /* Gathers the inputs; false without memory. */
 bool call_begin(struct moot_call *call, struct moot *m, struct task *task);
-/* Its kernel runs for the element at this place of that array, and has that one's
- * arguments. */
+/* Likewise of the element at this place of that array, which call_take_inputs() gives
+ * the inputs. */
+bool call_begin_element(struct moot_call *call, struct moot *m, struct elements *array,
+                        uint64_t place);
+/* A task's kernel runs for that element, and has the array's arguments. */
 void call_of_element(struct moot_call *call, struct elements *array, uint64_t place);
 /* And its inputs, which are all here; false without memory. */
 bool call_take_inputs(struct moot_call *call);

@@ -181,36 +181,71 @@ int element_code(const struct moot_call *call, int code)
                                                    : MOOT_ERR_TASK_FAILED;
 }
 
-HOT void element_end(struct moot *m, struct moot_call *call, int code)
+/* It has run, and ended so. */
+HOT static void keep_result(struct moot *m, struct elements *elements, uint64_t place,
+                            struct payload *result)
 {
-    struct task *task = call->task;
-    const bool good = code == MOOT_OK && call->output != NULL;
-    const bool gives_up = code == MOOT_ERR_CANCELLED && task->cancelled;
-    if (task->gone) { /* by a reload */
-        payload_drop(call->output);
-        return;
-    }
-    const struct element_block *block = elements_block(call->array, call->place);
-    if (!good) {
-        payload_drop(call->output);
-    }
-    if (!good && !gives_up) {
-        note_failure(m, call, code);
-    }
-    elements_keep(m, call->array, call->place,
-                  good                        ? call->output
-                  : gives_up                  ? &element_cancelled
-                  : call->checkpoint.may_have ? &element_maybe_ran
-                                              : &element_failed);
+    const struct element_block *block = elements_keep(m, elements, place, result);
     m->counts.elements_run++;
-    m->counts.elements_failed += !good;
     m->counts.elements_taken += block->dealt;
-    if (call->array->takers != NULL && block->dealt) {
-        parts_send_dealt(m, call->array, call->place);
+    if (elements->takers != NULL && block->dealt) {
+        parts_send_dealt(m, elements, place);
     }
     if (block->open == 0) {
         elements_go_on(m);
-        tell_block(m, task, block);
+        tell_block(m, elements->task, block);
+    }
+    progress_wake(m);
+}
+
+HOT void element_end_well(struct moot *m, struct elements *elements, uint64_t place,
+                          struct payload *result)
+{
+    if (elements->task->gone) { /* by a reload */
+        payload_drop(result);
+    } else {
+        keep_result(m, elements, place, result);
+    }
+}
+
+HOT void element_end(struct moot *m, struct moot_call *call, int code)
+{
+    const bool good = code == MOOT_OK && call->output != NULL;
+    const bool gives_up = code == MOOT_ERR_CANCELLED && call->task->cancelled;
+    if (good) {
+        element_end_well(m, call->array, call->place, call->output);
+        return;
+    }
+    payload_drop(call->output);
+    if (call->task->gone) {
+        return;
+    }
+    if (!gives_up) {
+        note_failure(m, call, code);
+    }
+    m->counts.elements_failed++;
+    keep_result(m, call->array, call->place,
+                gives_up                    ? &element_cancelled
+                : call->checkpoint.may_have ? &element_maybe_ran
+                                            : &element_failed);
+}
+
+void element_put_back(struct moot *m, struct elements *elements, uint64_t place)
+{
+    struct element_block *block = elements_block(elements, place);
+    if (elements->task->gone) {
+        return;
+    }
+    if (!block->closed) {
+        if (!elements_put_back(m, elements, place)) {
+            engine_starve(m, "no memory for elements that have not begun");
+        }
+        return;
+    }
+    elements_keep(m, elements, place, &element_cancelled);
+    if (block->open == 0) {
+        elements_go_on(m);
+        tell_block(m, elements->task, block);
     }
     progress_wake(m);
 }

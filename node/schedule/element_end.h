@@ -17,10 +17,16 @@ void element_carried(struct moot *m, const struct core_output *output, int error
 /* Those of that home that are held end, as they may have run elsewhere; the core hears
  * it. */
 void element_deny(struct moot *m, struct elements *elements, uint32_t home);
-/* Its kernel has returned this code; takes over the output.  The core hears it. */
 /* How it ends, for records. */
 int element_code(const struct moot_call *call, int code);
+/* Its kernel has returned this code; takes over the output.  The core hears it. */
 void element_end(struct moot *m, struct moot_call *call, int code);
+/* Likewise of one that has ended with this result, which is taken over. */
+void element_end_well(struct moot *m, struct elements *elements, uint64_t place,
+                      struct payload *result);
+/* It was given to a thread, and has not begun: it is to be run yet, or, if its array is
+ * cancelled, not any more. */
+void element_put_back(struct moot *m, struct elements *elements, uint64_t place);
 /* Whether an input of the element has failed; then it is to end so, and call->why says
  * which. */
 bool element_lost_input(struct moot_call *call);

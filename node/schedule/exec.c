@@ -12,6 +12,7 @@
 #include "node/schedule/call_frame.h"
 #include "node/schedule/element_end.h"
 #include "node/schedule/element_parts.h"
+#include "node/schedule/element_run.h"
 #include "node/schedule/fiber.h"
 #include "node/schedule/found.h"
 #include "node/schedule/ready.h"
@@ -29,9 +30,8 @@
 #include <stdlib.h>
 
 enum {
-    EXEC_SPARE_RUNS = 64,  /* strands that are kept for what comes */
-    EXEC_FOLLOW_MAX = 32,  /* kernels in one strand after the first */
-    ELEMENT_SLOW_NS = 4000 /* who takes its result does not wait for other elements */
+    EXEC_SPARE_RUNS = 64, /* strands that are kept for what comes */
+    EXEC_FOLLOW_MAX = 32  /* kernels in one strand after the first */
 };
 
 /* A kernel from its beginning to its end. */
@@ -46,6 +46,7 @@ struct run {
     uint64_t stopped_ns; /* that its kernel was, if it is timed */
     int code;            /* the kernel's, once it has returned */
     bool active;         /* begun and not ended */
+    struct element_run others; /* that it runs behind an element; none, of a task */
 };
 
 COLD struct moot_call *exec_call_of(const struct moot *m, const struct task *task)
@@ -168,7 +169,9 @@ static void run_kernel(struct run *run)
         return;
     }
     uint64_t began_ns = is_timed(m) ? clock_ns() : 0;
-    run->code = kernel->fn(&run->call, kernel->user);
+    do {
+        run->code = kernel->fn(&run->call, kernel->user);
+    } while (element_run_next(&run->others, &run->call, run->code));
     if (run->call.queues.top != NULL) {
         close_queues(run);
     }
@@ -231,6 +234,7 @@ HOT static void end_run(struct moot *m, struct run *run)
         end_check(m, run);
         return;
     }
+    element_run_end(m, &run->others, &run->call);
     call_end(&run->call);
     if (goes_again(m, &run->call, run->code)) {
         payload_drop(run->call.output);
@@ -365,15 +369,14 @@ static bool begin_element(struct moot *m, struct lane *lane, struct run *run)
     run->active = true;
     run->home = lane;
     run->code = MOOT_ERR_NO_MEMORY;
-    const bool begun = call_begin(&run->call, m, elements->task);
-    run->call.element = true;
-    call_of_element(&run->call, elements, place);
+    const bool begun = call_begin_element(&run->call, m, elements, place);
     if (!begun || (elements->link_count > 0 && !take_inputs(run))) {
         end_run(m, run);
         return false;
     }
     run->call.began_ns = m->now_ns;
     m->schedule.running++;
+    element_run_take(m, &run->others, &run->call);
     trace_element_start(m, elements->task, run->call.index);
     return true;
 }
@@ -456,7 +459,8 @@ static bool go_to_next(struct moot *m, struct run *run)
     leave(m, lane);
     m->schedule.running--;
     if (!run->call.check && !call_was_found(&run->call)) {
-        kernel_ran(run->call.task->kernel, call_ran_ns(&run->call, m->now_ns));
+        kernel_ran(run->call.task->kernel,
+                   call_ran_ns(&run->call, m->now_ns) / (run->others.ended + 1));
     }
     end_run(m, run);
     if (run->left == 0) {
@@ -505,6 +509,7 @@ bool exec_stop(struct moot *m, struct moot_call *call)
     run->left = 0; /* who lets it go on may want no more than its end */
     call->state = CALL_LEAVES;
     call->goes_on = false;
+    assert(!call->element); /* which has no children to wait for */
     uint64_t from_ns = is_timed(m) ? clock_ns() : 0;
     engine_unlock(m);
     strand_suspend(run->strand);

@@ -5,7 +5,8 @@
  * (call_frame.h), runs on a stack of its own if it may stop in the middle (fiber.h),
  * and may be tried again (retry.h) or checked (verify.h).  How it ends, here or at
  * a peer, is task_end.h's, and of elements of arrays element_end.h's; their results go
- * where another array takes them (element_parts.h); what a death takes is made again
+ * where another array takes them (element_parts.h), and short ones run one behind the
+ * other (element_run.h); what a death takes is made again
  * (element_again.h). What a task leaves running is
  * descendants.h's; what its handles keep alive is task_handle.h's.  A rank that leaves
  * gives back what it has not begun (unstarted.h).
@@ -24,6 +25,7 @@
 #include "node/schedule/element_again.h"
 #include "node/schedule/element_end.h"
 #include "node/schedule/element_parts.h"
+#include "node/schedule/element_run.h"
 #include "node/schedule/exec.h"
 #include "node/schedule/foreign_wait.h"
 #include "node/schedule/many.h"

@@ -37,12 +37,20 @@ enum { KERNELS_OWN = 8 };
 void kernels_count_builds(struct kernels *kernels, bool counts);
 void kernels_release(struct kernels *kernels);
 
+/* A kernel that is usually over so soon is not worth a look at what else there is to
+ * do: so many runs of it are counted. */
+enum { KERNEL_SHORT_NS = 1000, KERNEL_SHORT_RUNS_MAX = 64 };
+
 /* One of its runs here has ended, after so long. */
 static inline void kernel_ran(struct kernel *kernel, uint64_t ran_ns)
 {
     if (ran_ns > kernel->longest_ns) {
         kernel->longest_ns = ran_ns;
     }
+    kernel->short_runs = ran_ns > KERNEL_SHORT_NS ? 0
+                         : kernel->short_runs < KERNEL_SHORT_RUNS_MAX
+                             ? kernel->short_runs + 1
+                             : KERNEL_SHORT_RUNS_MAX;
 }
 
 /* NULL if there is none of this name. */

@@ -161,23 +161,40 @@ static struct element_block *first_waiting(const struct elements *elements)
     return block;
 }
 
+HOT bool elements_take_of(struct moot *m, struct elements *elements, uint64_t *place)
+{
+    struct element_block *block =
+        m->schedule.elements != elements || elements->task->gone
+            ? NULL
+            : first_waiting(elements);
+    if (block == NULL) {
+        return false;
+    }
+    *place = begin_one(block);
+    if (!can_run(block) && first_waiting(elements) == NULL) {
+        unlist(m, elements);
+    }
+    return true;
+}
+
 struct elements *elements_take(struct moot *m, uint64_t *place)
 {
     while (m->schedule.elements != NULL) {
         struct elements *elements = m->schedule.elements;
-        struct element_block *block =
-            elements->task->gone ? NULL : first_waiting(elements);
-        if (block == NULL) {
-            unlist(m, elements);
-            continue;
+        if (elements_take_of(m, elements, place)) {
+            return elements;
         }
-        *place = begin_one(block);
-        if (first_waiting(elements) == NULL) {
-            unlist(m, elements);
-        }
-        return elements;
+        unlist(m, elements);
     }
     return NULL;
+}
+
+uint64_t elements_ready(const struct elements *elements)
+{
+    const struct element_block *block = first_waiting(elements);
+    return block == NULL          ? 0
+           : block->waits != NULL ? block->waits->ready - block->waits->begun
+                                  : block->places.end - block->begun;
 }
 
 /* --- Trying again ----------------------------------------------------------------- */
@@ -190,21 +207,37 @@ uint32_t elements_failures(const struct elements *elements, uint64_t place)
                : 0;
 }
 
-bool elements_rest(struct elements *elements, uint64_t place)
+/* NULL without memory. */
+static struct element_try *try_of(struct element_block *block, uint64_t place)
 {
-    struct element_block *block = elements_block(elements, place);
     assert(block != NULL);
     if (block->tries == NULL) {
         block->tries = calloc(1, sizeof(*block->tries) +
                                      (block->places.end - block->places.first) *
                                          sizeof(block->tries->of[0]));
     }
-    if (block->tries == NULL) {
+    return block->tries != NULL ? &block->tries->of[place - block->places.first] : NULL;
+}
+
+bool elements_rest(struct elements *elements, uint64_t place)
+{
+    struct element_try *try = try_of(elements_block(elements, place), place);
+    if (try == NULL) {
         return false;
     }
-    struct element_try *try = &block->tries->of[place - block->places.first];
     try->failures++;
     try->waits = true;
+    return true;
+}
+
+bool elements_put_back(struct moot *m, struct elements *elements, uint64_t place)
+{
+    struct element_try *try = try_of(elements_block(elements, place), place);
+    if (try == NULL) {
+        return false;
+    }
+    try->waits = true;
+    elements_try(m, elements, place);
     return true;
 }
 
@@ -270,10 +303,12 @@ static void keep(struct moot *m, struct elements *elements, struct element_block
     links_give(m, elements, place, is_none(result) ? NULL : result);
 }
 
-void elements_keep(struct moot *m, struct elements *elements, uint64_t place,
-                   struct payload *result)
+const struct element_block *elements_keep(struct moot *m, struct elements *elements,
+                                          uint64_t place, struct payload *result)
 {
-    keep(m, elements, elements_block(elements, place), place, result);
+    struct element_block *block = elements_block(elements, place);
+    keep(m, elements, block, place, result);
+    return block;
 }
 
 /* Those that wait for inputs began in an order of their own: each that runs has a mark

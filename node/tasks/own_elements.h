@@ -127,6 +127,12 @@ int elements_unhold(struct moot *m, struct elements *elements, uint32_t home);
 uint64_t elements_held(const struct elements *elements, uint32_t home);
 /* The next one to be run, which is given to a thread; NULL: there is none. */
 struct elements *elements_take(struct moot *m, uint64_t *place);
+/* Likewise the next one of that array, if it is the first in the list. */
+bool elements_take_of(struct moot *m, struct elements *elements, uint64_t *place);
+/* It was given to a thread, and has not begun: false without memory. */
+bool elements_put_back(struct moot *m, struct elements *elements, uint64_t place);
+/* So many at least can be run now. */
+uint64_t elements_ready(const struct elements *elements);
 /* Some of it can be run: it stands in the list of such. */
 void elements_list(struct moot *m, struct elements *elements);
 /* The array's priority has risen. */
@@ -137,9 +143,9 @@ uint32_t elements_failures(const struct elements *elements, uint64_t place);
 bool elements_rest(struct elements *elements, uint64_t place);
 void elements_try(struct moot *m, struct elements *elements, uint64_t place);
 /* The element has ended; takes over the payload, or one of those that stand for none.
- * An element that takes it here has it, or is to ask. */
-void elements_keep(struct moot *m, struct elements *elements, uint64_t place,
-                   struct payload *result);
+ * An element that takes it here has it, or is to ask.  Returns its block. */
+const struct element_block *elements_keep(struct moot *m, struct elements *elements,
+                                          uint64_t place, struct payload *result);
 /* Those of the block that have not begun end, cancelled.  False: there were none. */
 bool elements_close(struct moot *m, struct elements *elements,
                     struct element_block *block);
