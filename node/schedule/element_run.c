@@ -58,8 +58,10 @@ HOT void element_run_take(struct moot *m, struct element_run *run,
             break;
         }
     }
-    run->clock = m->engine.clock;
-    run->began_ns = m->now_ns;
+    if (run->count > 0) {
+        run->clock = m->engine.clock;
+        run->began_ns = m->now_ns;
+    }
 }
 
 /* It has returned, with a small result, and has left nothing else. */

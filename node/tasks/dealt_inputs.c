@@ -114,17 +114,17 @@ int dealt_find_slots(const struct elements *elements, struct element_block *bloc
 {
     const uint64_t size = block->places.end - block->places.first;
     struct element_waits *waits = block->waits;
-    waits->slots = calloc(elements->link_count, sizeof(*waits->slots));
-    waits->first = calloc(elements->link_count, sizeof(*waits->first));
-    bool good = waits->slots != NULL && waits->first != NULL;
+    bool good = true;
+    waits->own_slots = true;
     for (uint32_t i = 0; good && i < elements->link_count; i++) {
-        struct slot_list list = {0};
         if (elements->links[i]->single) {
             continue;
         }
-        waits->first[i] = calloc(size + 1, sizeof(**waits->first));
-        good = list_slots(elements->links[i], block, &list, waits->first[i]);
-        waits->slots[i] = list.items;
+        struct slot_list list = {.items = calloc(1, sizeof(*list.items)), .room = 1};
+        uint32_t *first = calloc(size + 1, sizeof(*first));
+        good =
+            list.items != NULL && list_slots(elements->links[i], block, &list, first);
+        waits->tables[i] = (struct slot_table){first, list.items};
     }
     return good ? MOOT_OK : MOOT_ERR_NO_MEMORY;
 }

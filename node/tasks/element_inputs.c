@@ -309,14 +309,12 @@ static inline struct slot_run slots_of(const struct element_link *link,
                                        uint32_t offset)
 {
     static const uint32_t only = 0;
-    if (link->single) {
+    const struct slot_table *table = &waits->tables[link->number];
+    if (table->first == NULL) {
         return (struct slot_run){&only, 1};
     }
-    const bool listed = waits->slots != NULL;
-    const uint32_t *slots = listed ? waits->slots[link->number] : link->schedule->slots;
-    const uint32_t *first = listed ? waits->first[link->number] + offset
-                                   : link->schedule->first + waits->own + offset;
-    return (struct slot_run){slots + first[0], first[1] - first[0]};
+    const uint32_t *first = table->first + offset;
+    return (struct slot_run){table->slots + first[0], first[1] - first[0]};
 }
 
 /* Its source has come, or is not to be had. */
@@ -484,17 +482,19 @@ HOT void links_give(struct moot *m, struct elements *from, uint64_t place,
 
 /* --- Blocks ----------------------------------------------------------------------- */
 
-size_t links_waits_bytes(size_t count)
+size_t links_waits_bytes(const struct elements *elements, size_t count)
 {
-    return sizeof(struct element_waits) + 3 * count * sizeof(uint32_t);
+    return sizeof(struct element_waits) +
+           elements->link_count * sizeof(struct slot_table) +
+           3 * count * sizeof(uint32_t);
 }
 
-static struct element_waits *waits_begin(struct element_block *block, uint64_t size,
-                                         uint32_t number)
+static struct element_waits *waits_begin(const struct elements *elements,
+                                         struct element_block *block, uint64_t size)
 {
     struct element_waits *waits = (struct element_waits *)(block->results + size);
-    waits->number = number;
-    waits->order = (uint32_t *)(waits + 1);
+    waits->number = elements->here_count;
+    waits->order = (uint32_t *)(waits->tables + elements->link_count);
     waits->next = waits->order + size;
     waits->at = waits->next + size;
     return waits;
@@ -516,7 +516,14 @@ static int find_slots(const struct elements *elements, struct element_block *blo
     if (!covered) {
         return dealt_find_slots(elements, block);
     }
-    block->waits->own = (uint32_t)(block->places.first - link->by_first);
+    const uint64_t own = block->places.first - link->by_first;
+    for (; i < elements->link_count; i++) {
+        const struct array_schedule *schedule = elements->links[i]->schedule;
+        if (!elements->links[i]->single) {
+            block->waits->tables[i] =
+                (struct slot_table){schedule->first + own, schedule->slots};
+        }
+    }
     return MOOT_OK;
 }
 
@@ -526,7 +533,7 @@ int links_wait(struct moot *m, struct elements *elements, struct element_block *
     if (size > UINT32_MAX - elements->here_count - 1) {
         return MOOT_ERR_LIMIT;
     }
-    block->waits = waits_begin(block, size, elements->here_count);
+    block->waits = waits_begin(elements, block, size);
     elements->here_count += (uint32_t)size;
     int error = find_slots(elements, block);
     for (uint64_t i = 0; error == MOOT_OK && i < size; i++) {
@@ -640,15 +647,9 @@ uint64_t links_idle(const struct elements *elements)
 
 void links_waits_free(struct element_waits *waits, uint32_t links)
 {
-    for (uint32_t i = 0; waits != NULL && waits->slots != NULL && i < links; i++) {
-        free(waits->slots[i]);
-        if (waits->first != NULL) {
-            free(waits->first[i]);
-        }
-    }
-    if (waits != NULL) {
-        free(waits->slots);
-        free(waits->first);
+    for (uint32_t i = 0; waits != NULL && waits->own_slots && i < links; i++) {
+        free((uint32_t *)(uintptr_t)waits->tables[i].first); /* not const to it */
+        free((uint32_t *)(uintptr_t)waits->tables[i].slots);
     }
 }
 

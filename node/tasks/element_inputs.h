@@ -85,11 +85,12 @@ struct element_waits {
     uint32_t begun, ready; /* so many of `order` were given to threads, and may be */
     uint32_t *order;       /* offsets in the block, as they became ready */
     uint32_t *next;        /* of each element: 1 + the next that waits at its slot */
-    uint32_t *at;     /* of each: so many of its sources, the last ones, are here */
-    uint32_t own;     /* its first element among those of the schedules, or: */
-    uint32_t **slots; /* not NULL: it is in no schedule; for each link, those of
-                         its elements one behind the other, */
-    uint32_t **first; /* and where each one's begin */
+    uint32_t *at;       /* of each: so many of its sources, the last ones, are here */
+    bool own_slots;     /* they are the block's, and no schedule's: */
+    struct slot_table { /* for each link; of one to a task NULL: */
+        const uint32_t *first; /* where the slots of each element begin */
+        const uint32_t *slots; /* among these */
+    } tables[];
 };
 
 /* The arrays that take others, of which this becomes the last; or does again. */
@@ -112,7 +113,7 @@ static inline struct task *link_kept_task(const struct element_link *link)
     return link->single ? link->task : link->from != NULL ? link->from->task : NULL;
 }
 /* Bytes that a block of so many needs behind its results, for the next: */
-size_t links_waits_bytes(size_t count);
+size_t links_waits_bytes(const struct elements *elements, size_t count);
 /* A block that is about to be run: each element waits, or is ready.  LIMIT,
  * NO_MEMORY. */
 int links_wait(struct moot *m, struct elements *elements, struct element_block *block);

@@ -106,7 +106,7 @@ int elements_add(struct moot *m, struct elements *elements, struct range places,
     const bool waits = elements->link_count > 0;
     struct element_block *block =
         calloc(1, sizeof(*block) + count * sizeof(block->results[0]) +
-                      (waits ? links_waits_bytes(count) : 0));
+                      (waits ? links_waits_bytes(elements, count) : 0));
     if (block == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
