@@ -77,11 +77,23 @@ void rankset_remove(struct rankset *set, uint32_t rank)
     }
 }
 
+static inline bool is_gapless(uint64_t bits) { return (bits & (bits + 1)) == 0; }
+
+/* Most sets are of all ranks up to one, which takes no call of the compiler's library.
+ */
+static inline uint32_t count_bits(uint64_t bits)
+{
+    if (!is_gapless(bits)) {
+        return (uint32_t)__builtin_popcountll(bits);
+    }
+    return bits != UINT64_MAX ? (uint32_t)__builtin_ctzll(~bits) : WORD_BITS;
+}
+
 uint32_t rankset_count_all(const struct rankset *set)
 {
-    uint32_t count = (uint32_t)__builtin_popcountll(set->low);
+    uint32_t count = count_bits(set->low);
     for (uint32_t i = 0; i < set->high_words; i++) {
-        count += (uint32_t)__builtin_popcountll(set->high[i]);
+        count += count_bits(set->high[i]);
     }
     return count;
 }
@@ -91,20 +103,23 @@ uint32_t rankset_below(const struct rankset *set, uint32_t rank)
     uint32_t below = 0;
     for (uint32_t word = 0; word < rank / WORD_BITS && word <= set->high_words;
          word++) {
-        below += (uint32_t)__builtin_popcountll(rankset_word(set, word));
+        below += count_bits(rankset_word(set, word));
     }
     uint64_t last = rankset_word(set, rank / WORD_BITS) & (bit_of(rank) - 1);
-    return below + (uint32_t)__builtin_popcountll(last);
+    return below + count_bits(last);
 }
 
 uint32_t rankset_at(const struct rankset *set, uint32_t below)
 {
     for (uint32_t word = 0; word <= set->high_words; word++) {
         uint64_t bits = rankset_word(set, word);
-        uint32_t here = (uint32_t)__builtin_popcountll(bits);
+        uint32_t here = count_bits(bits);
         if (below >= here) {
             below -= here;
             continue;
+        }
+        if (is_gapless(bits)) {
+            return word * WORD_BITS + below;
         }
         while (below-- > 0) {
             bits &= bits - 1;
@@ -118,8 +133,7 @@ uint32_t rankset_count_both(const struct rankset *a, const struct rankset *b)
 {
     uint32_t words = rankset_words(a), count = 0;
     for (uint32_t word = 0; word < words; word++) {
-        count += (uint32_t)__builtin_popcountll(rankset_word(a, word) &
-                                                rankset_word(b, word));
+        count += count_bits(rankset_word(a, word) & rankset_word(b, word));
     }
     return count;
 }
