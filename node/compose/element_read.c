@@ -158,7 +158,9 @@ bool read_take_in(struct moot *m, const struct named_array *array, uint64_t inde
 
 void reads_take_early(struct moot *m)
 {
-    early_take(m, kernel_find(&m->tasks.kernels, read_name));
+    if (m->spawn.early != NULL) {
+        early_take(m, kernel_find(&m->tasks.kernels, read_name));
+    }
 }
 
 /* --- Seeking ---------------------------------------------------------------------- */
