@@ -4,7 +4,6 @@
 #include "consensus/ownership/ownership.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 /* --- Beginning and ending --------------------------------------------------------- */
 
@@ -53,9 +52,9 @@ static struct array_record *record_get(struct core *core, struct task_record *ta
     if (ext->array != NULL || core->broken) {
         return ext->array;
     }
-    struct array_record *array = core_alloc(core, sizeof(*array));
+    struct array_record *array = memory_take(core, sizeof(*array));
     if (array == NULL || !homes_take(core, array, card)) {
-        free(array);
+        memory_give(core, array, sizeof(*array));
         return NULL;
     }
     array->task = task;

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-void array_record_free(struct array_record *array)
+void array_record_free(struct core *core, struct array_record *array)
 {
     if (array == NULL) {
         return;
@@ -29,7 +29,7 @@ void array_record_free(struct array_record *array)
     range_set_release(&array->part);
     range_set_release(&array->unheld);
     array_parts_release(array);
-    free(array);
+    memory_give(core, array, sizeof(*array));
 }
 
 const struct rankset *array_home_ranks(const struct core *core,

@@ -97,7 +97,7 @@ void array_put_homes(struct core *core, const struct array_record *array,
                      struct message_elements *message);
 
 /* Accepts NULL. */
-void array_record_free(struct array_record *array);
+void array_record_free(struct core *core, struct array_record *array);
 /* The spec of a portable task that this rank holds, or of an array of which it holds
  * all, and of which no cancel is known; or NULL. */
 const struct message_spec *spec_to_send(const struct task_record *task);

@@ -164,7 +164,7 @@ const struct task_ext task_ext_at_first = {.accepted = NOBODY,
                                            .runner = NOBODY,
                                            .source = NOBODY};
 
-static void seldom_release(struct task_ext *task_ext)
+static void seldom_release(struct core *core, struct task_ext *task_ext)
 {
     rankset_release(&task_ext->holders);
     rankset_release(&task_ext->seekers);
@@ -172,7 +172,7 @@ static void seldom_release(struct task_ext *task_ext)
     rankset_release(&task_ext->pullers);
     free(task_ext->spread.places);
     rankset_release(&task_ext->crashes);
-    array_record_free(task_ext->array);
+    array_record_free(core, task_ext->array);
     if (task_ext->recovery != NULL) {
         rankset_release(&task_ext->recovery->at);
         free(task_ext->recovery);
@@ -186,7 +186,7 @@ struct task_ext *task_ext_get(struct core *core, struct task_record *task)
     }
     task->task_ext = memory_take(core, sizeof(*task->task_ext));
     if (task->task_ext == NULL) {
-        seldom_release(&core->state.none);
+        seldom_release(core, &core->state.none);
         core->state.none = task_ext_at_first;
         return &core->state.none;
     }
@@ -421,7 +421,7 @@ HOT static void task_release(struct core *core, struct task_record *task)
     requests_release(core, task->requests);
     candidates_give(core, task->candidates);
     if (task->task_ext != NULL) {
-        seldom_release(task->task_ext);
+        seldom_release(core, task->task_ext);
     }
 }
 
@@ -478,7 +478,7 @@ void table_release(struct core *core)
         }
     }
     free(core->state.slots);
-    seldom_release(&core->state.none);
+    seldom_release(core, &core->state.none);
     free(core->state.tags);
     free(core->state.single);
     block_free(core->state.memory.blocks);
