@@ -69,6 +69,9 @@ static inline uint32_t find_ending_behind(const struct range_set *set, uint64_t 
 {
     const struct range *items = range_set_items(set);
     uint32_t low = 0, high = set->count;
+    if (high == 1) {
+        return items[0].end <= number;
+    }
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
         if (items[middle].end > number) {
@@ -105,7 +108,7 @@ HOT bool range_set_add(struct range_set *set, struct range range)
         set->count = 1;
         return true;
     }
-    const struct range *items = range_set_items(set);
+    struct range *items = items_of(set);
     /* A range that ends where this one begins touches it. */
     uint32_t from = range.first > 0 ? find_ending_behind(set, range.first - 1) : 0;
     uint32_t to = from;
@@ -113,6 +116,10 @@ HOT bool range_set_add(struct range_set *set, struct range range)
         range.first = items[to].first < range.first ? items[to].first : range.first;
         range.end = items[to].end > range.end ? items[to].end : range.end;
         to++;
+    }
+    if (to == from + 1) { /* it grew, or had all of it */
+        items[from] = range;
+        return true;
     }
     return replace(set, from, to, &range, 1);
 }
@@ -151,11 +158,8 @@ static bool take_over(struct range_set *set, struct range_set *made, bool good)
     return good;
 }
 
-bool range_set_merge(struct range_set *to, const struct range_set *from)
+static bool merge_many(struct range_set *to, const struct range_set *from)
 {
-    if (from->count <= 1) {
-        return from->count == 0 || range_set_add(to, range_set_items(from)[0]);
-    }
     struct range_set made = {0};
     const struct range *of_to = range_set_items(to), *of_from = range_set_items(from);
     uint32_t i = 0, j = 0;
@@ -168,12 +172,16 @@ bool range_set_merge(struct range_set *to, const struct range_set *from)
     return take_over(to, &made, good);
 }
 
-bool range_set_subtract(struct range_set *from, const struct range_set *what)
+HOT bool range_set_merge(struct range_set *to, const struct range_set *from)
 {
-    if (from->count == 0 || what->count <= 1) {
-        return from->count == 0 || what->count == 0 ||
-               range_set_remove(from, range_set_items(what)[0]);
+    if (from->count <= 1) {
+        return from->count == 0 || range_set_add(to, range_set_items(from)[0]);
     }
+    return merge_many(to, from);
+}
+
+static bool subtract_many(struct range_set *from, const struct range_set *what)
+{
     struct range_set made = {0};
     const struct range *items = range_set_items(from), *less = range_set_items(what);
     bool good = true;
@@ -190,6 +198,15 @@ bool range_set_subtract(struct range_set *from, const struct range_set *what)
         good = good && range_set_add(&made, rest);
     }
     return take_over(from, &made, good);
+}
+
+HOT bool range_set_subtract(struct range_set *from, const struct range_set *what)
+{
+    if (from->count == 0 || what->count == 0) {
+        return true;
+    }
+    return what->count == 1 ? range_set_remove(from, range_set_items(what)[0])
+                            : subtract_many(from, what);
 }
 
 bool range_set_intersect(struct range_set *set, const struct range_set *with)
