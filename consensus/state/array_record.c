@@ -111,8 +111,12 @@ const struct message_spec *spec_to_send(const struct task_record *task)
 bool array_is_open(const struct task_record *task)
 {
     const struct array_record *array = task_ext(task)->array;
-    return array != NULL &&
-           !range_set_covers(&array->ended, (struct range){0, array->spread.count});
+    if (array == NULL || array->spread.count == 0) {
+        return false;
+    }
+    const struct range *ended = range_set_items(&array->ended);
+    return array->ended.count != 1 || ended->first > 0 || /* all is one range */
+           ended->end < array->spread.count;
 }
 
 bool array_has_stretches(const struct array_record *array)
