@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { TEXT_ROOM_MIN = 256 };
 
@@ -25,8 +26,22 @@ static bool text_grow(struct text *text, size_t needed)
     return true;
 }
 
+static void add_bytes(struct text *text, const char *bytes, size_t length)
+{
+    if (text_grow(text, text->length + length + 1)) {
+        memcpy(text->bytes + text->length, bytes, length);
+        text->length += length;
+        text->bytes[text->length] = '\0';
+    }
+}
+
 void text_add_args(struct text *text, const char *format, va_list args)
 {
+    const size_t plain = strcspn(format, "%");
+    if (format[plain] == '\0') { /* as what a poll that comes too early is told */
+        add_bytes(text, format, plain);
+        return;
+    }
     va_list again;
     va_copy(again, args);
     int length = vsnprintf(NULL, 0, format, args);

@@ -286,6 +286,16 @@ static bool is_enough(struct moot *m, void *context)
     return wait_ended(m, context) || m->engine.closing || m->service.goes;
 }
 
+/* A program that polls is told so with most calls: the texts are as they are. */
+static int fail_for_time(struct wait *wait)
+{
+    return wait->want == WANT_DATA
+               ? lane_fail(wait->lane, MOOT_ERR_TIMEOUT,
+                           "the wait's timeout passed before the task's data were here")
+               : lane_fail(wait->lane, MOOT_ERR_TIMEOUT,
+                           "the wait's timeout passed before the task ended");
+}
+
 /* A lane's. */
 static int loop(struct moot *m, struct wait *wait)
 {
@@ -309,9 +319,7 @@ static int loop(struct moot *m, struct wait *wait)
             }
         }
         if (m->now_ns >= wait->deadline_ns) {
-            return lane_fail(
-                wait->lane, MOOT_ERR_TIMEOUT, "the wait's timeout passed before the %s",
-                wait->want == WANT_DATA ? "task's data were here" : "task ended");
+            return fail_for_time(wait);
         }
         if (moved) {
             idle.rounds = 0;
