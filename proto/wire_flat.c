@@ -579,17 +579,20 @@ static const uint8_t *get_body(const struct flat *flat, const uint8_t *at,
     return size <= SMALL_MAX && size == (uint64_t)(end - at) ? at : NULL;
 }
 
-static bool get_message(struct reader *reader, const struct wire_piece *piece,
-                        struct message *to)
+/* How its kind is written, if that is flat; or NULL. */
+static inline const struct flat *flat_of(const struct wire_piece *piece)
+{
+    const uint8_t *at = piece->bytes;
+    return piece->size >= 2 && at[0] == TYPE_KEY && at[1] < MESSAGE_TYPE_END &&
+                   flats[at[1]].may_be
+               ? &flats[at[1]]
+               : NULL;
+}
+
+static bool get_message(struct reader *reader, const struct flat *flat,
+                        const struct wire_piece *piece, struct message *to)
 {
     const uint8_t *at = piece->bytes, *end = at + piece->size;
-    if (piece->size < 2 || at[0] != TYPE_KEY || at[1] >= MESSAGE_TYPE_END) {
-        return false;
-    }
-    const struct flat *flat = &flats[at[1]];
-    if (!flat->may_be) {
-        return false;
-    }
     to->type = (enum message_type)at[1];
     at += 2;
     if (at < end && *at == HASH_KEY) {
@@ -604,15 +607,17 @@ static bool get_message(struct reader *reader, const struct wire_piece *piece,
 
 bool wire_flat_likely(const struct wire_piece *piece)
 {
-    return piece->size >= 2 && piece->size <= LIKELY_BYTES_MAX &&
-           piece->bytes[0] == TYPE_KEY && piece->bytes[1] < MESSAGE_TYPE_END &&
-           flats[piece->bytes[1]].may_be;
+    return piece->size <= LIKELY_BYTES_MAX && flat_of(piece) != NULL;
 }
 
 bool wire_flat_get(struct reader *reader, const struct wire_piece *piece,
                    struct message *to)
 {
-    if (get_message(reader, piece, to)) {
+    const struct flat *flat = flat_of(piece);
+    if (flat == NULL) {
+        return false; /* and nothing has been written */
+    }
+    if (get_message(reader, flat, piece, to)) {
         return true;
     }
     to->type = MESSAGE_NONE;
