@@ -380,7 +380,7 @@ static uint32_t find_sent(const struct chair_pairs *sorted,
     return (uint32_t)(found - sorted->items);
 }
 
-/* What is sent is sorted by the rank that sends it, and so are the slots. */
+/* Sources stand by the rank that sends them, and so do the slots. */
 static void fill_slots(struct making *making, const struct chair_pairs *sorted)
 {
     struct array_schedule *made = making->made;

@@ -181,7 +181,7 @@ int element_code(const struct moot_call *call, int code)
                                                    : MOOT_ERR_TASK_FAILED;
 }
 
-/* It has run, and ended so. */
+/* The element has run, and ended so. */
 HOT static void keep_result(struct moot *m, struct elements *elements, uint64_t place,
                             struct payload *result)
 {

@@ -24,8 +24,8 @@ void element_end(struct moot *m, struct moot_call *call, int code);
 /* Likewise of one that has ended with this result, which is taken over. */
 void element_end_well(struct moot *m, struct elements *elements, uint64_t place,
                       struct payload *result);
-/* It was given to a thread, and has not begun: it is to be run yet, or, if its array is
- * cancelled, not any more. */
+/* An element that was given to a thread has not begun: it is to be run yet, or, if its
+ * array is cancelled, not any more. */
 void element_put_back(struct moot *m, struct elements *elements, uint64_t place);
 /* Whether an input of the element has failed; then it is to end so, and call->why says
  * which. */

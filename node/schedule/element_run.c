@@ -64,7 +64,7 @@ HOT void element_run_take(struct moot *m, struct element_run *run,
     }
 }
 
-/* It has returned, with a small result, and has left nothing else. */
+/* The element has returned, with a small result, and has left nothing else. */
 static bool is_plain(const struct moot_call *call, int code)
 {
     return code == MOOT_OK && call->output != NULL && call->output == call->small &&

@@ -129,9 +129,9 @@ uint64_t elements_held(const struct elements *elements, uint32_t home);
 struct elements *elements_take(struct moot *m, uint64_t *place);
 /* Likewise the next one of that array, if it is the first in the list. */
 bool elements_take_of(struct moot *m, struct elements *elements, uint64_t *place);
-/* It was given to a thread, and has not begun: false without memory. */
+/* An element that was given to a thread goes back, not begun: false without memory. */
 bool elements_put_back(struct moot *m, struct elements *elements, uint64_t place);
-/* So many at least can be run now. */
+/* Elements that can be run now: so many at least. */
 uint64_t elements_ready(const struct elements *elements);
 /* Some of it can be run: it stands in the list of such. */
 void elements_list(struct moot *m, struct elements *elements);

@@ -171,7 +171,7 @@ static bool stopped(const struct court *court)
     return (court->base->paused >> court->rank & 1) != 0;
 }
 
-/* Of those who had not left: these alone are members. */
+/* Ranks that have left are no members. */
 static bool minority(const struct court *court)
 {
     uint64_t away = court->gone | court->base->paused;

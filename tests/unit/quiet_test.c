@@ -60,7 +60,7 @@ static void take_own(uint32_t from, uint32_t to, uint64_t epoch, uint64_t view_i
     core_took_own(bench.core[to], from, epoch, view_id);
 }
 
-/* It might let the one go on that spawns what is missing. */
+/* That message might let the one go on that spawns what is missing. */
 static void nothing_fails_while_a_message_of_a_host_is_on_its_way(void **state)
 {
     (void)state;
