@@ -154,8 +154,8 @@ bool parts_cover(const struct core *core, const struct array_record *array,
 /* The least index of those, by their places. */
 uint64_t parts_first_index(const struct array_record *array,
                            const struct range_set *set);
-/* Gives orphans to those who have spawned them.  False: some stay nobody's. */
-bool parts_deal(struct core *core, struct array_record *array,
+/* Gives orphans to those who have spawned them, if there are such. */
+void parts_deal(struct core *core, struct array_record *array,
                 const struct range_set *orphans);
 /* Nobody is known to have spawned some of it, and a member may yet be asked whether it
  * has; asks all of those. */

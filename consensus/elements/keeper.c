@@ -158,21 +158,19 @@ static void end_orphans(struct core *core, struct array_record *array,
     hear_ended(core, array, orphans, &failure);
 }
 
-/* True if some stay nobody's. */
-static bool give_orphans(struct core *core, struct array_record *array)
+/* Once the view has settled. */
+static void give_orphans(struct core *core, struct array_record *array)
 {
     struct range_set orphans = {0};
     core->broken |= !keeper_find_orphans(core, array, &orphans);
-    const bool any = orphans.count > 0;
-    const bool may = any && core->membership.settled && !core->membership.no_quorum;
-    bool given = may;
+    const bool may =
+        orphans.count > 0 && core->membership.settled && !core->membership.no_quorum;
     if (may && (array->cancel_said || array_has_no_candidate(core, array))) {
         end_orphans(core, array, &orphans);
     } else if (may) {
-        given = parts_deal(core, array, &orphans);
+        parts_deal(core, array, &orphans);
     }
     range_set_release(&orphans);
-    return any && !given;
 }
 
 /* --- Asking ----------------------------------------------------------------------- */
@@ -323,9 +321,7 @@ static void look_at(struct core *core, struct array_record *array)
     } else if (wanted) {
         look_by(core, asks_ns(core));
     }
-    if (give_orphans(core, array) && !core->membership.settled) {
-        look_by(core, add_ns(core->now_ns, core->options.ask_delay_ns + 1));
-    }
+    give_orphans(core, array);
 }
 
 /* Nothing can be asked or given by now, whatever array is looked at: there may be

@@ -305,7 +305,7 @@ static bool deal_group(struct core *core, struct array_record *array,
     return any;
 }
 
-bool parts_deal(struct core *core, struct array_record *array,
+void parts_deal(struct core *core, struct array_record *array,
                 const struct range_set *orphans)
 {
     struct range_set rest = {0}, group = {0};
@@ -331,7 +331,6 @@ bool parts_deal(struct core *core, struct array_record *array,
     range_set_release(&rest);
     range_set_release(&group);
     rankset_release(&holders);
-    return all;
 }
 
 /* --- When nothing moves any more ---------------------------------------------------

@@ -349,6 +349,10 @@ static bool see_what_changed(struct core *core)
         termination_look_again(core);
     }
     core->step.idle = idle;
+    if (core->membership.settled && !core->step.settled) {
+        elements_stir(core); /* some may be given now */
+    }
+    core->step.settled = core->membership.settled;
     if (core->step.closed && !was_closed_told) {
         chair_retest_all(core);
     } else if (core->step.blocked && !was_blocked && !MUTANT(NORETEST)) {
