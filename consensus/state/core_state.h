@@ -503,7 +503,7 @@ struct core_step {
     bool closed;
     bool blocked;
     bool idle;
-    bool settled; /* as membership.settled was at the last look */
+    bool settled;      /* as membership.settled was at the last look */
     bool any_declined; /* some task, ever */
     uint64_t idle_since_ns;
     int32_t exit_code;

@@ -127,19 +127,20 @@ static void children_and_properties(void **state)
 static void a_task_array_has_elements(void **state)
 {
     (void)state;
-    assert_program("task a\n"
-                   "task grid[2] elements 1000 after a fails work 3us\n"
-                   "task last after grid\n"
-                   "on all\n"
-                   "  spawn a grid last\n"
-                   "  wait grid\n",
-                   2,
-                   "a  held by 0-1 8 bytes\n"
-                   "grid[0] after a  held by 0-1 array of 1000 spread 0,0 fails 8 bytes\n"
-                   "grid[1] after a  held by 0-1 array of 1000 spread 0,0 fails 8 bytes\n"
-                   "last after grid[0] grid[1]  held by 0-1 8 bytes\n"
-                   "rank 0 lane 0: +a +grid[0] +grid[1] +last !grid[0]&grid[1]\n"
-                   "rank 1 lane 0: +a +grid[0] +grid[1] +last !grid[0]&grid[1]\n");
+    assert_program(
+        "task a\n"
+        "task grid[2] elements 1000 after a fails work 3us\n"
+        "task last after grid\n"
+        "on all\n"
+        "  spawn a grid last\n"
+        "  wait grid\n",
+        2,
+        "a  held by 0-1 8 bytes\n"
+        "grid[0] after a  held by 0-1 array of 1000 spread 0,0 fails 8 bytes\n"
+        "grid[1] after a  held by 0-1 array of 1000 spread 0,0 fails 8 bytes\n"
+        "last after grid[0] grid[1]  held by 0-1 8 bytes\n"
+        "rank 0 lane 0: +a +grid[0] +grid[1] +last !grid[0]&grid[1]\n"
+        "rank 1 lane 0: +a +grid[0] +grid[1] +last !grid[0]&grid[1]\n");
 }
 
 static void chances_and_orders_differ_by_rank(void **state)
