@@ -620,9 +620,9 @@ void core_press(struct core *core, uint32_t together);
  * has met to which it came in time. */
 void core_meet_from(struct core *core, uint64_t met);
 
-/* The host has sent a message of its own to a member, or taken one from `from` that
- * says this epoch and view.  While such are on their way all is not quiet, so each that
- * is sent in a view is to be said, and each that comes. */
+/* The host has sent a message of its own to a member that may let that one go on, or
+ * has taken one from `from`, which says this epoch and view.  While such are on their
+ * way all is not quiet, so each that is sent is to be said, and each that comes. */
 void core_sent_own(struct core *core);
 void core_took_own(struct core *core, uint32_t from, uint64_t epoch, uint64_t view_id);
 

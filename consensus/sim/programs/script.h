@@ -21,16 +21,23 @@
  *     line    = [ task | section | action ]
  *     task    = "task" NAME [ "[" count "]" ] { "<-" refs | "after" refs | "in" ref
  *               | "work" time | "result" size | "candidates" ranks
- *               | "elements" number | "once" | "idempotent" | "portable" | "hint" |
- * "fails" | "loose" | "poison" } section = "on" ranks [ "lane" number ] action  =
- * "spawn" refs [ "chance" chance ] [ "shuffled" ] | ( "decline" | "cancel" | "wait" |
- * "any" | "fetch" ) refs | "poll" ref "for" time | "compute" spread | "barrier" |
- * "meet" [ NAME ] | "each" range | "end" refs    = ref { ref } ref     = NAME [ "[" (
- * number | range | "=" [ ( "+" | "-" ) number ] ) "]" ] ranks   = "all" | ( number |
- * range ) { "+" ( number | range ) } range   = number "-" number chance  = percent |
- * decimal                            (0% to 100%, or 0 to 1) size    = number [ "B" |
- * "kB" | "MB" ] spread  = time | time "+-" time | "exp:" time | "pareto:" time ":"
- * decimal time    = decimal ( "ns" | "us" | "ms" | "s" | "m" | "h" )
+ *               | "elements" number
+ *               | "once" | "idempotent" | "portable" | "hint" | "fails" | "loose"
+ *               | "poison" }
+ *     section = "on" ranks [ "lane" number ]
+ *     action  = "spawn" refs [ "chance" chance ] [ "shuffled" ]
+ *             | ( "decline" | "cancel" | "wait" | "any" | "fetch" ) refs
+ *             | "poll" ref "for" time | "compute" spread | "barrier"
+ *             | "meet" [ NAME ]
+ *             | "each" range | "end"
+ *     refs    = ref { ref }
+ *     ref     = NAME [ "[" ( number | range | "=" [ ( "+" | "-" ) number ] ) "]" ]
+ *     ranks   = "all" | ( number | range ) { "+" ( number | range ) }
+ *     range   = number "-" number
+ *     chance  = percent | decimal                            (0% to 100%, or 0 to 1)
+ *     size    = number [ "B" | "kB" | "MB" ]
+ *     spread  = time | time "+-" time | "exp:" time | "pareto:" time ":" decimal
+ *     time    = decimal ( "ns" | "us" | "ms" | "s" | "m" | "h" )
  *
  * task      declares a task, or `count` of them.  <- lists the inputs, `after` the
  *           tasks that must have ended before it; both were declared above.  `in` makes
@@ -39,8 +46,7 @@
  *           older siblings.  A task that is `poison` kills the rank that runs it.  With
  *           `elements` it is a task array of so many, in blocks, of which one fails if
  *           it `fails`: it stands at the top, comes after tasks or arrays, and gives
- *           nothing but its end.  The
- *           other words are those of moot_task_spawn(3);
+ *           nothing but its end.  The other words are those of moot_task_spawn(3);
  *           candidates are among the first 64 ranks.
  * on        says whose program the actions below it are, up to the next `on`.
  * spawn     in the order given, each rank in another if `shuffled`; with a chance, each
