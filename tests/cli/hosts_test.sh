@@ -98,7 +98,7 @@ unset MOOT_CONFIG
 
 # What the ranks say is the same wherever it is asked: all of them, by their own words.
 sockets() { on "$1" find "$scratch/state" -type s | wc -l; }
-on one timeout 60 "$build/moot" run -n 4 "$build/tests/mpi/stalls" two \
+on one timeout 90 "$build/moot" run -n 4 "$build/tests/mpi/stalls" two "$scratch/enough" \
     >"$scratch/job.out" 2>&1 </dev/null &
 job=$!
 tries=0
@@ -106,7 +106,7 @@ while [ "$(sockets one)$(sockets two)" != 22 ] && [ "$tries" -lt 200 ]; do
     sleep 0.05
     tries=$((tries + 1))
 done
-# Until all have come to where they stand still, for 2.6 s.
+# Until all have come to where they stand still.
 until tries=$((tries + 1)) && on one timeout 20 "$build/moot" state >"$scratch/out" 2>&1 &&
     says '\[cycle\]' && says '\[slow\]' || [ "$tries" -gt 220 ]; do
     sleep 0.05
@@ -131,6 +131,7 @@ END
     check "$name" "the slow kernel is not told" says '\[slow\].* runs on rank 3, for'
     check "$name" "the wire is not told" says '^  wire of rank 2: 1 peer by rings, 2 by the wire$'
 done
+: >"$scratch/enough"
 wait "$job"
 check job "it did not end well" [ $? -eq 0 ]
 check job "the wire is not told" \

@@ -10,10 +10,10 @@
         "sh -c 'kill -STOP \$\$; exec true'" "$build/examples/tsp" deploy/examples/burma14.tsp
 } >"$scratch/stopped"
 # shellcheck disable=SC2016
-printf '#!/bin/sh\n[ "${MOOTRUN_RANK-$OMPI_COMM_WORLD_RANK}" -ne 2 ] || (sleep 1; kill -STOP $$) &\nexec %s\n' \
-    "$build/tests/mpi/steady 100000000 until $scratch/enough" >"$scratch/pausing"
+printf '#!/bin/sh\necho $$ >%s/process-"${MOOTRUN_RANK-$OMPI_COMM_WORLD_RANK}"\nexec %s\n' \
+    "$scratch" "$build/tests/mpi/steady 100000000 until $scratch/enough" >"$scratch/lasting"
 sed 's/sh -c.*/sleep 3/' "$scratch/stopped" >"$scratch/slow"
-chmod +x "$scratch/stopped" "$scratch/pausing" "$scratch/slow"
+chmod +x "$scratch/stopped" "$scratch/lasting" "$scratch/slow"
 
 # go_on COMMAND...: as a job of three ranks, whose output is the evidence, as process $job
 go_on() {
@@ -78,7 +78,9 @@ recovered() {
     told="recovered, $1"
     shift
     rm -f "$scratch/enough"
-    go_on "$@" MOOT_SUSPECT=1s MOOT_STALL=60s "$scratch/pausing"
+    go_on "$@" MOOT_SUSPECT=1s MOOT_STALL=60s "$scratch/lasting"
+    await '^steady: rank 2 is past its open'
+    $at_host kill -STOP "$(cat "$scratch/process-2")"
     await 'go on in view 2$'
     touch "$scratch/enough"
     await 'lets it go on$'

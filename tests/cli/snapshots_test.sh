@@ -118,7 +118,7 @@ changing() {
 }
 changing "ranks that leave" "" a_3-@4 a_0-@9
 changing "who makes the snapshots leaves" "" a_0-@2 a_1-@4
-changing "ranks that join, and leave" "--max 6" a_1+2@2 a_0-@4 b_0-@9
+changing "ranks that join, and leave" "--max 6" a_1+2@2 a_1~2@6 a_0-@4 b_0-@9
 
 # --- Containers ----------------------------------------------------------------------------
 # Each rank is process 1 of a container of one name.  The first process of a container

@@ -1,7 +1,7 @@
 /* snapshots.c - snapshots of a program whose results vary, and a check of what they
  * name.
  *
- *     snapshots [ROUNDS [LEDGER [WHO+COUNT@ROUND | WHO-@ROUND]...]]
+ *     snapshots [ROUNDS [LEDGER [WHO+COUNT@ROUND | WHO~COUNT@ROUND | WHO-@ROUND]...]]
  *                                       a rank of the job; ranks share LEDGER
  *     snapshots --check FOLDER LEDGER   whether each snapshot is whole, and consistent
  *
@@ -10,9 +10,10 @@
  * varied before.  A kernel writes "made HASH OF" into LEDGER: its task was made of OF,
  * the last one before it that varies.  In every third round one rank, by turns, asks
  * for a snapshot, and in every fifth all do.  WHO is a process: in that round it asks
- * for so many ranks more; or it leaves, while others ask for their snapshot, and its
- * process lives until SNAPSHOTS_ENOUGH, a file's name in its environment, is there. Who
- * comes later runs all rounds from the first one on.
+ * for so many ranks more; or waits until so many have joined; or it leaves, while
+ * others ask for their snapshot, and its process lives until SNAPSHOTS_ENOUGH, a file's
+ * name in its environment, is there. Who comes later runs all rounds from the first one
+ * on.
  *
  * What must be true of each snapshot in the folder that has a commit: its parts are
  * whole, and with a task it has the one that varies of which that was made.
@@ -22,6 +23,7 @@
  */
 #include "hashing/identity.h"
 #include "node/api/moot_session.h"
+#include "node/api/moot_watch.h"
 #include "node/diskstore/disk_snapshot.h"
 #include "tests/mpi/support/must.h"
 
@@ -41,6 +43,7 @@ struct result {
 enum { WIDTH = 4 }; /* results that are made from each that varies */
 
 static int ledger = -1;
+static int joined_count; /* ranks that have joined since this one came */
 
 static int work(moot_call *call, void *user)
 {
@@ -116,12 +119,27 @@ static void live_on(void)
     }
 }
 
+static void count_joined(void *user, const moot_event *event)
+{
+    (void)event;
+    (*(int *)user)++;
+}
+
+/* The moot goes on in its waits, though there is nothing left to wait for. */
+static void await_joined(moot *m, moot_task last, int count)
+{
+    while (joined_count < count) {
+        must(m, moot_task_wait(m, last, MOOT_FOREVER), "wait");
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+}
+
 /* Whether a word of the plan is for this process in that round; what it is to do, as
  * *what, and how often. */
 static bool is_for(const char *word, const char *process, uint64_t round, char *what,
                    int *count)
 {
-    const size_t who = strcspn(word, "+-");
+    const size_t who = strcspn(word, "+~-");
     char *end = NULL;
     *what = word[who];
     if (*what == '\0' || strlen(process) != who || strncmp(word, process, who) != 0) {
@@ -132,7 +150,7 @@ static bool is_for(const char *word, const char *process, uint64_t round, char *
 }
 
 /* Does what the plan has for this process in that round; false: it has left. */
-static bool act(moot *m, char **plan, uint64_t round)
+static bool act(moot *m, char **plan, uint64_t round, moot_task last)
 {
     moot_session_info session;
     must(m, moot_session_info_get(m, &session), "session");
@@ -144,6 +162,8 @@ static bool act(moot *m, char **plan, uint64_t round)
         }
         if (what == '+') {
             must(m, moot_grow(m, count, NULL), "grow");
+        } else if (what == '~') {
+            await_joined(m, last, count);
         } else {
             must(m, moot_leave(m), "leave");
             live_on();
@@ -172,6 +192,13 @@ static int run(uint64_t rounds, bool has_folder, char **plan)
          "kernel");
     must(m, moot_kernel_register(m, &(moot_kernel){.name = "made", .fn = work}, &made),
          "kernel");
+    must(m,
+         moot_watch_add(m,
+                        &(moot_watch){.kinds = MOOT_EVENT_RANK_JOINED,
+                                      .fn = count_joined,
+                                      .user = &joined_count},
+                        &(moot_watch_id){0}),
+         "watch");
     moot_task last = {0};
     bool here = true;
     for (uint64_t round = 0; here && round < rounds; round++) {
@@ -179,7 +206,7 @@ static int run(uint64_t rounds, bool has_folder, char **plan)
         for (int i = 1; i <= WIDTH; i++) {
             last = spawn(m, made, round * 100 + (uint64_t)i, &last);
         }
-        here = act(m, plan, round);
+        here = act(m, plan, round, last);
         if (here && has_folder && asks(m, round)) {
             ask(m, round);
         }

@@ -41,15 +41,21 @@ static void sleep_ms(unsigned ms)
     (void)nanosleep(&time, NULL);
 }
 
-static void stand_still(const struct scene *scene)
+/* Until there is the file; where none was named, for so long. */
+static void stand_still_for(const struct scene *scene, unsigned ms_else)
 {
     if (scene->until == NULL) {
-        sleep_ms(STILL_MS);
+        sleep_ms(ms_else);
         return;
     }
     for (int ms = 0; ms < FILE_MS_MAX && access(scene->until, F_OK) != 0; ms += 10) {
         sleep_ms(10);
     }
+}
+
+static void stand_still(const struct scene *scene)
+{
+    stand_still_for(scene, STILL_MS);
 }
 
 static int do_work(moot_call *call, void *user)
@@ -58,8 +64,8 @@ static int do_work(moot_call *call, void *user)
     struct work work;
     size_t size = 0;
     memcpy(&work, moot_call_args(call, &size), sizeof(work));
-    if ((int)work.slow_rank == scene->rank) {
-        sleep_ms(work.ms);
+    if ((int)work.slow_rank == scene->rank && work.ms > 0) {
+        stand_still_for(scene, work.ms);
     }
     void *output = moot_call_output(call, sizeof(work.number));
     if (output == NULL) {
