@@ -2,7 +2,7 @@
  *
  * Results are buffers that several may read and the last one frees (payload.h); what
  * lives as long as a context comes from its pool (pool.h). Large buffers are used again
- * (payload_large.h).
+ * (payload_large.h); tables of which little is used are untouched (untouched.h).
  *
  * Writes m->store. Under the engine lock.
  *
@@ -13,5 +13,6 @@
 
 #include "node/store/payload.h"
 #include "node/store/pool.h"
+#include "node/store/untouched.h"
 
 #endif

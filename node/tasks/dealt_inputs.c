@@ -37,7 +37,7 @@ static bool push_source(struct element_link *link, uint64_t index,
     }
     struct payload *here = elements_result(link->from, place);
     if (here != NULL && link->sources[slot].state != SOURCE_HERE) {
-        link->sources[slot].payload = payload_hold(here);
+        link_hold(link, slot, payload_hold(here));
         link->sources[slot].state = SOURCE_HERE;
     }
     return push_slot(list, slot);
@@ -68,7 +68,7 @@ static bool push_fault(struct element_link *link, uint64_t element,
         return false;
     }
     link->sources[slot].state = SOURCE_FAILED;
-    link->sources[slot].payload = story_of_fault(link, counts, &fault);
+    link_hold(link, slot, story_of_fault(link, counts, &fault));
     link->by->lacks = true;
     return link->sources[slot].payload != NULL && push_slot(list, slot);
 }

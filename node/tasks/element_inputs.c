@@ -4,6 +4,7 @@
 #include "hashing/base/hot.h"
 #include "hashing/identity.h"
 #include "node/context/context.h"
+#include "node/store/store.h"
 #include "node/tasks/dealt_inputs.h"
 #include "node/tasks/kept_handles.h"
 
@@ -120,7 +121,7 @@ uint32_t link_add_other(struct element_link *link, uint64_t place)
 
 static void link_free(struct element_link *link)
 {
-    for (uint32_t i = 0; i < link->source_count; i++) {
+    for (uint32_t i = link->held_first; i < link->held_end; i++) {
         payload_drop(link->sources[i].payload);
     }
     schedule_let_go(link->schedule);
@@ -128,7 +129,7 @@ static void link_free(struct element_link *link)
         free(link->sources);
     }
     free(link->others);
-    free(link);
+    untouched_free(link, link->bytes);
 }
 
 /* One that was named as elsewhere may yet be run here. */
@@ -176,9 +177,9 @@ static void take_over(struct moot *m, struct element_link *link)
             const uint32_t slot = ended ? link_slot(link, place) : UINT32_MAX;
             struct payload *result = elements_result(link->from, place);
             if (slot != UINT32_MAX) {
-                link->sources[slot] = (struct element_source){
-                    .payload = result != NULL ? payload_hold(result) : NULL,
-                    .state = result != NULL ? SOURCE_HERE : SOURCE_ELSEWHERE};
+                link->sources[slot].state =
+                    result != NULL ? SOURCE_HERE : SOURCE_ELSEWHERE;
+                link_hold(link, slot, result != NULL ? payload_hold(result) : NULL);
             }
         }
     }
@@ -207,10 +208,11 @@ static struct element_link *link_new(const struct array_schedule *schedule,
     const size_t fresh = (own + 1u) * (sizeof(uint32_t) + sizeof(bool));
     const size_t end = sizeof(struct element_link) + sources + fresh;
     const size_t args_at = (end + alignof(max_align_t) - 1) & -alignof(max_align_t);
-    struct element_link *link = calloc(1, args_at + mapping->args_size);
+    struct element_link *link = untouched_new(args_at + mapping->args_size);
     if (link == NULL) {
         return NULL;
     }
+    link->bytes = args_at + mapping->args_size;
     link->schedule = schedule;
     link->source_count = link->source_room = count;
     link->sources = link->first_sources;
@@ -274,11 +276,12 @@ int link_make(struct moot *m, struct elements *by, struct elements *from,
 
 int link_make_single(struct elements *by, struct task *task)
 {
-    struct element_link *link =
-        calloc(1, sizeof(*link) + sizeof(struct element_source));
+    const size_t bytes = sizeof(struct element_link) + sizeof(struct element_source);
+    struct element_link *link = untouched_new(bytes);
     if (link == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
+    link->bytes = bytes;
     link->by = by;
     link->single = true;
     link->task = task;
@@ -404,7 +407,7 @@ HOT static void come(struct moot *m, struct element_link *link, uint32_t slot,
         payload_drop(payload);
         return;
     }
-    source->payload = payload;
+    link_hold(link, slot, payload);
     source->state = (uint8_t)state;
     link->by->lacks |= state == SOURCE_FAILED;
     wake(m, link, slot);

@@ -63,6 +63,8 @@ struct element_link {
     struct element_link *next_taker; /* in from->takers */
     struct element_source *sources;  /* own ones, then what is sent, then others */
     uint32_t source_count, source_room;
+    uint32_t held_first,
+        held_end;     /* the slots among which all are that have a payload */
     uint64_t *others; /* the places of those */
     uint32_t misses;  /* so many were asked for at a rank, and not had of it */
     bool kept;        /* that task, or the end of `from`, is (task_ticket_begin()) */
@@ -76,6 +78,7 @@ struct element_link {
     struct element_link *next_unsent;
     bool to_look; /* in m->tasks.to_look, by: */
     struct element_link *next_to_look;
+    size_t bytes;                          /* of all this: untouched_new() */
     struct element_source first_sources[]; /* and what else a link begins with */
 };
 
@@ -145,6 +148,15 @@ uint32_t link_slot(const struct element_link *link, uint64_t place);
 /* The schedule has the home of that place send it here. */
 bool link_is_sent(const struct element_link *link, uint32_t slot);
 uint64_t link_place(const struct element_link *link, uint32_t slot);
+/* The slot, which has none, has this payload: one reference is taken over. */
+static inline void link_hold(struct element_link *link, uint32_t slot,
+                             struct payload *payload)
+{
+    const bool none = link->held_end == 0;
+    link->sources[slot].payload = payload;
+    link->held_first = none || slot < link->held_first ? slot : link->held_first;
+    link->held_end = slot >= link->held_end ? slot + 1 : link->held_end;
+}
 /* One behind the others, for a place that has none; UINT32_MAX without memory. */
 uint32_t link_add_other(struct element_link *link, uint64_t place);
 /* The place of what an element lacks for good, since its map names no sources for it:

@@ -10,6 +10,7 @@
 #include "node/config/text.h"
 #include "node/store/payload.h"
 #include "node/store/pool.h"
+#include "node/store/untouched.h"
 #include "node/tasks/error_chain.h"
 #include "proto/limits.h"
 
@@ -223,6 +224,46 @@ static void a_pool_gives_again_what_it_was_given(void **state)
     pool_release(&pool);
 }
 
+static size_t pages_in_memory(void *memory, size_t size, size_t page)
+{
+    static unsigned char in_memory[16384];
+    const size_t count = size / page;
+    size_t found = 0;
+    assert_true(count <= sizeof(in_memory));
+    assert_int_equal(mincore(memory, count * page, in_memory), 0);
+    for (size_t i = 0; i < count; i++) {
+        found += in_memory[i] & 1;
+    }
+    return found;
+}
+
+/* Also when such a piece was given back before. */
+static void untouched_memory_costs_what_is_used(void **state)
+{
+    (void)state;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), size = 14 << 20;
+    for (int i = 0; i < 3; i++) {
+        unsigned char *memory = untouched_new(size);
+        assert_non_null(memory);
+        assert_int_equal(memory[size / 2], 0);
+        memory[size / 2] = 1;
+        const uintptr_t first = ((uintptr_t)memory + page - 1) / page * page;
+        assert_true(pages_in_memory((void *)first, size - page, page) <
+                    size / page / 2);
+        memset(memory, 0xee, size);
+        untouched_free(memory, size);
+    }
+    for (size_t few = 1; few < UNTOUCHED_LARGE_BYTES; few = few * 3 + 1) {
+        unsigned char *memory = untouched_new(few);
+        assert_non_null(memory);
+        assert_int_equal(memory[few - 1], 0);
+        memset(memory, 0xee, few);
+        untouched_free(memory, few);
+    }
+    untouched_free(NULL, size);
+    untouched_free(NULL, 1);
+}
+
 enum { PIECE_BYTES = 17000, FEW = 500, MANY = 16 * FEW };
 
 /* Every third first, then the oldest first. */
@@ -306,6 +347,7 @@ int main(void)
         cmocka_unit_test(scratch_takes_everything),
         cmocka_unit_test(a_pool_gives_zeroed_memory),
         cmocka_unit_test(a_pool_gives_again_what_it_was_given),
+        cmocka_unit_test(untouched_memory_costs_what_is_used),
         cmocka_unit_test(a_pool_takes_many_large_pieces_back),
         cmocka_unit_test(a_long_story_keeps_its_ends),
     };
