@@ -53,10 +53,7 @@ static void stand_still_for(const struct scene *scene, unsigned ms_else)
     }
 }
 
-static void stand_still(const struct scene *scene)
-{
-    stand_still_for(scene, STILL_MS);
-}
+static void stand_still(const struct scene *scene) { stand_still_for(scene, STILL_MS); }
 
 static int do_work(moot_call *call, void *user)
 {
