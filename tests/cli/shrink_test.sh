@@ -13,15 +13,17 @@ job=
 trap '[ -z "$job" ] || kill "$job" 2>/dev/null; rm -rf "$scratch"' EXIT
 unset MOOT_CONFIG MOOT_TRANSPORT MOOT_ROUTE MOOT_GRACE
 export TMPDIR="$scratch"
-export MOOT_STATE="$scratch/doors"
+export MOOT_STATE="$scratch/doors" ASKED_UNTIL="$scratch/enough"
 # shellcheck source=tests/cli/check.sh
 . tests/cli/check.sh
 evidence=$scratch/said
 phases=60 # of 41 tasks; those are fewer that only ranks spawn which are gone
 
-# begin WORD...: moot run with these words, until all ranks are past their first phase
+# begin WORD...: moot run with these words, until all ranks are past their first phase; they
+# wait behind their sixth
 begin() {
     : >"$evidence"
+    rm -f "$ASKED_UNTIL"
     timeout -k 5 120 "$build/moot" run "$@" >"$evidence" 2>&1 </dev/null &
     job=$!
     tries=0
@@ -30,8 +32,9 @@ begin() {
         sleep 0.05
     done
 }
-# end STATUS: it ends with that
+# end STATUS: nobody is asked any more, and it ends with that
 end() {
+    : >"$ASKED_UNTIL"
     wait "$job"
     code=$?
     job=

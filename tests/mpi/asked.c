@@ -9,7 +9,9 @@
  * was asked, and goes at the end of that phase; with `ignore` it is told, and stays;
  * with `sessions` each phase is a session of its own; with `once` tasks are once tasks;
  * with `early` the last rank has one phase.
- * Once the first phase has ended a rank says so.
+ * Once the first phase has ended a rank says so.  ASKED_UNTIL, a file's name in its
+ * environment: behind its sixth phase it waits until there is that file, or it is
+ * asked.
  *
  * What must be true: every sum is right, on whatever rank it is fetched; and together
  * ranks have run as many kernels as there were tasks: nothing is lost, or runs twice.
@@ -23,6 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { PHASES = 5, WIDTH = 40, SKIPPED_OF = 10 };
 
@@ -97,9 +100,9 @@ static void check_sum(moot *m, const void *data, size_t bytes, uint64_t sum)
 }
 
 /* False: this rank has gone. */
-static bool run_phase(moot *m, moot_kernel_id kernel, uint64_t phase)
+static bool run_phase(moot *m, moot_kernel_id kernel, uint64_t phase, moot_task *all)
 {
-    moot_task tasks[WIDTH], shared[WIDTH], all;
+    moot_task tasks[WIDTH], shared[WIDTH];
     size_t count = 0, shared_count = 0, bytes = 0;
     uint64_t sum = phase;
     const void *data = NULL;
@@ -119,12 +122,25 @@ static bool run_phase(moot *m, moot_kernel_id kernel, uint64_t phase)
         }
         count++;
     }
-    if (!spawn_one(m, kernel, phase, shared, shared_count, &all) ||
-        !goes_on(m, moot_task_fetch(m, all, MOOT_FOREVER, &data, &bytes), "fetch")) {
+    if (!spawn_one(m, kernel, phase, shared, shared_count, all) ||
+        !goes_on(m, moot_task_fetch(m, *all, MOOT_FOREVER, &data, &bytes), "fetch")) {
         return false;
     }
     check_sum(m, data, bytes, sum);
     return goes_on(m, moot_task_wait_all(m, tasks, count, MOOT_FOREVER), "wait");
+}
+
+/* The moot goes on in waits, though there is nothing left to wait for.  False: this
+ * rank has gone. */
+static bool stand_by(moot *m, moot_task last)
+{
+    const char *until = getenv("ASKED_UNTIL");
+    bool here = true;
+    while (here && until != NULL && !atomic_load(&asked) && access(until, F_OK) != 0) {
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        here = goes_on(m, moot_task_wait(m, last, MOOT_FOREVER), "wait");
+    }
+    return here;
 }
 
 /* Where it has gone that shows. */
@@ -147,12 +163,16 @@ static bool begin_session(moot *m, int phase)
 static bool run(moot *m, moot_kernel_id kernel, int phases, bool sessions)
 {
     for (int phase = 0; phase < phases; phase++) {
-        if (!run_phase(m, kernel, (uint64_t)phase)) {
+        moot_task last;
+        if (!run_phase(m, kernel, (uint64_t)phase, &last)) {
             return false;
         }
         if (phase == 0 || phase == 5) {
             printf("asked: rank %d is past phase %d\n", moot_rank(m), phase);
             fflush(stdout);
+        }
+        if (phase == 5 && !stand_by(m, last)) {
+            return false;
         }
         if (sessions && !begin_session(m, phase)) {
             return false;
