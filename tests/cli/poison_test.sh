@@ -169,8 +169,8 @@ while [ "$seed" -lt $((first + count)) ]; do
         threads=2 deaths=3
     fi
     evidence="$scratch/random"
-    MOOT_THREADS=$threads run $ranks random "$seed"
-    name="MOOT_THREADS=$threads moot run -n $ranks poison random $seed"
+    MOOT_THREADS=$threads MOOT_SUSPECT=30s run $ranks random "$seed"
+    name="MOOT_THREADS=$threads MOOT_SUSPECT=30s moot run -n $ranks poison random $seed"
     check "$name" "a rank is wrong" no says '^FAIL'
     sed -n 's/^effect \([0-9]*\) has begun$/\1/p' "$evidence" >"$scratch/begun"
     while read -r task; do

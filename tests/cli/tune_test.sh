@@ -174,7 +174,7 @@ says out "^optimum 3323"
 
 # --- A program whose ranks agree: ten runs with its advice, and no vote ---
 
-expect cholesky 0 100 "$moot" tune -n 4 --link-bandwidth 10Gbit -o - -- cholesky
+expect cholesky 0 300 "$moot" tune -n 4 --link-bandwidth 10Gbit -o - -- cholesky
 cp "$scratch/out" "$scratch/cholesky.conf" # and nothing else is on standard output
 cp "$scratch/err" "$scratch/bound"
 says err "^>\* +[0-9a-z. ]+\| +0 +0 +0 +\|"
