@@ -168,7 +168,7 @@ static int register_kernel(struct moot *m, struct lane *lane, const moot_kernel 
     }
     inbox_say_rebuilt(m, added);
     out->id = added->id;
-    early_take(m, added);
+    early_take(m, added, EARLY_MOTIONS_MAX);
     return MOOT_OK;
 }
 

@@ -18,6 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { EARLY_LOOKS = 64 }; /* at motions that came early, each time */
+
 static const char read_name[] = "moot.element";
 
 /* A task that reads what this rank has not, and asks members for. */
@@ -159,7 +161,7 @@ bool read_take_in(struct moot *m, const struct named_array *array, uint64_t inde
 void reads_take_early(struct moot *m)
 {
     if (m->spawn.early != NULL) {
-        early_take(m, kernel_find(&m->tasks.kernels, read_name));
+        early_take(m, kernel_find(&m->tasks.kernels, read_name), EARLY_LOOKS);
     }
 }
 

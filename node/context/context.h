@@ -385,8 +385,9 @@ struct moot_explain {
 
 /* Tasks on their way in: written by spawn/. */
 struct moot_spawn {
-    struct unnamed unnamed;     /* spawned, and not registered yet */
-    struct early_motion *early; /* list */
+    struct unnamed unnamed;                  /* spawned, and not registered yet */
+    struct early_motion *early, *last_early; /* list; so many, */
+    uint32_t early_count, early_sweep;       /* and at so many it is swept */
     struct spawn_linger {
         uint64_t ends, since_ns; /* engine.end_count, and when it changed */
     } linger;                    /* window.c: for what is unfinished */

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EARLY_MOTIONS_MAX = 256 };
+enum { SWEEP_AT_LEAST = 256 };
 
 struct early_motion {
     struct early_motion *next;
@@ -20,10 +20,23 @@ struct early_motion {
     struct message *motion;
 };
 
-static struct early_motion *take_off(struct early_motion **link)
+static void append(struct moot *m, struct early_motion *early)
 {
-    struct early_motion *early = *link;
-    *link = early->next;
+    early->next = NULL;
+    if (m->spawn.early == NULL) {
+        m->spawn.early = early;
+    } else {
+        m->spawn.last_early->next = early;
+    }
+    m->spawn.last_early = early;
+    m->spawn.early_count++;
+}
+
+static struct early_motion *take_first(struct moot *m)
+{
+    struct early_motion *early = m->spawn.early;
+    m->spawn.early = early->next;
+    m->spawn.early_count--;
     return early;
 }
 
@@ -38,27 +51,29 @@ static bool would_adopt(const struct moot *m, const struct early_motion *early)
     return core_would_adopt(m->core, early->from, early->uid, early->motion);
 }
 
-/* The same rank's, about the same task. */
-static bool is_repeated(const struct early_motion *early, uint32_t from,
-                        const struct message *motion)
+static void sweep(struct moot *m)
 {
-    return early->from == from && hash_equal(&early->motion->hash, &motion->hash);
+    for (uint32_t i = m->spawn.early_count; i > 0; i--) {
+        struct early_motion *early = take_first(m);
+        if (would_adopt(m, early)) {
+            append(m, early);
+        } else {
+            early_free(early);
+        }
+    }
+    const uint32_t twice = 2 * m->spawn.early_count;
+    m->spawn.early_sweep = twice < SWEEP_AT_LEAST      ? SWEEP_AT_LEAST
+                           : twice > EARLY_MOTIONS_MAX ? EARLY_MOTIONS_MAX
+                                                       : twice;
 }
 
 void early_keep(struct moot *m, uint32_t from, const struct message *motion)
 {
-    struct early_motion **last = &m->spawn.early;
-    uint32_t count = 0;
-    while (*last != NULL) {
-        if (is_repeated(*last, from, motion) || !would_adopt(m, *last)) {
-            early_free(take_off(last));
-        } else {
-            last = &(*last)->next;
-            count++;
-        }
+    if (m->spawn.early_count >= m->spawn.early_sweep) {
+        sweep(m);
     }
     struct early_motion *early =
-        count < EARLY_MOTIONS_MAX ? calloc(1, sizeof(*early)) : NULL;
+        m->spawn.early_count < EARLY_MOTIONS_MAX ? calloc(1, sizeof(*early)) : NULL;
     if (early == NULL) {
         return;
     }
@@ -69,7 +84,7 @@ void early_keep(struct moot *m, uint32_t from, const struct message *motion)
         free(early);
         return;
     }
-    *last = early;
+    append(m, early);
 }
 
 /* This rank takes a task of such a spec now. */
@@ -99,19 +114,18 @@ bool early_take_motion(struct moot *m, uint32_t from, const struct message *moti
     return true;
 }
 
-void early_take(struct moot *m, const struct kernel *kernel)
+void early_take(struct moot *m, const struct kernel *kernel, uint32_t most)
 {
-    struct early_motion **link = &m->spawn.early;
-    while (*link != NULL) {
-        const struct message *motion = (*link)->motion;
-        if (strcmp(motion->u.motion.spec->kernel_name, kernel->name) != 0 ||
-            !takes(m, kernel, motion->u.motion.spec)) {
-            link = &(*link)->next;
+    uint32_t looks = most < m->spawn.early_count ? most : m->spawn.early_count;
+    for (; looks > 0 && m->spawn.early != NULL; looks--) {
+        struct early_motion *early = take_first(m);
+        const struct message_spec *spec = early->motion->u.motion.spec;
+        if (strcmp(spec->kernel_name, kernel->name) != 0 || !takes(m, kernel, spec)) {
+            append(m, early);
             continue;
         }
-        struct early_motion *early = take_off(link);
         if (would_adopt(m, early)) {
-            spawn_adopt(m, motion);
+            spawn_adopt(m, early->motion);
         }
         early_free(early);
     }
@@ -120,6 +134,6 @@ void early_take(struct moot *m, const struct kernel *kernel)
 void early_release(struct moot *m)
 {
     while (m->spawn.early != NULL) {
-        early_free(take_off(&m->spawn.early));
+        early_free(take_first(m));
     }
 }

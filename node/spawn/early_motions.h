@@ -17,13 +17,15 @@ struct kernel;
 /* MOTION (dispatch.h): the spec of a task that it may carry is adopted if the core
  * wants it, at once if this rank knows the kernel. */
 bool early_take_motion(struct moot *m, uint32_t from, const struct message *motion);
-/* Of a motion that the core would adopt.  It takes the place of what that rank said of
- * the task before, and what the core would adopt no longer goes: it is decided, or came
- * in an older view.  Of too many, or without memory, none is kept: the task is yielded
- * when this rank rests, as one that is not portable. */
+/* Of a motion that the core would adopt.  Whenever they have doubled, those go that the
+ * core would adopt no longer: decided, or of an older view.  Of EARLY_MOTIONS_MAX that
+ * stay, or without memory, none is kept: the task is yielded when this rank rests, as
+ * one that is not portable. */
+enum { EARLY_MOTIONS_MAX = 1 << 16 };
 void early_keep(struct moot *m, uint32_t from, const struct message *motion);
-/* The kernel is registered, or takes more than before: takes what was kept for it. */
-void early_take(struct moot *m, const struct kernel *kernel);
+/* The kernel is registered, or takes more than before: takes what was kept for it, of
+ * as many as that; those behind them come first the next time. */
+void early_take(struct moot *m, const struct kernel *kernel, uint32_t most);
 void early_release(struct moot *m);
 
 #endif
