@@ -17,11 +17,11 @@ struct kernel;
 /* MOTION (dispatch.h): the spec of a task that it may carry is adopted if the core
  * wants it, at once if this rank knows the kernel. */
 bool early_take_motion(struct moot *m, uint32_t from, const struct message *motion);
+enum { EARLY_MOTIONS_MAX = 1 << 16 };
 /* Keeps a motion that the core would adopt.  Whenever they have doubled those go that
  * the core would adopt no longer: decided, or of an older view.  Of EARLY_MOTIONS_MAX
  * that stay, or without memory, none is kept: the task is yielded when this rank rests,
  * as one that is not portable. */
-enum { EARLY_MOTIONS_MAX = 1 << 16 };
 void early_keep(struct moot *m, uint32_t from, const struct message *motion);
 /* The kernel is registered, or takes more than before: takes what was kept for it, of
  * as many as that; those behind them come first the next time. */
