@@ -56,7 +56,7 @@ begin_job() {
     : >"$scratch/ledger-$name"
     # shellcheck disable=SC2086 # words are meant to split
     timeout -k 5 100 "$moot" run $launcher --hosts a:2,b:2 --checkpoint "$store" \
-        MOOT_CHECKPOINT_LEAST=0 "$@" "$restarted" 5 "$scratch/ledger-$name" \
+        MOOT_CHECKPOINT_LEAST=0 "$@" "$restarted" 5 "$scratch/ledger-$name" $lasting \
         >"$lines" 2>&1 </dev/null &
     job=$!
     tries=0
@@ -66,8 +66,11 @@ begin_job() {
     done
 }
 # killed_whole CASE: all its ranks die
+lasting=''
 killed_whole() {
+    lasting=lasting
     begin_job "$1"
+    lasting=''
     # All processes of this name that are to be seen from here are of the test's own hosts.
     pgrep -x restarted | xargs kill -KILL
     wait $job

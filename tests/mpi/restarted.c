@@ -1,6 +1,8 @@
 /* restarted.c - a diverging program that is killed and started again with a checkpoint.
  *
- *     restarted [SEED [LEDGER]]      a rank of the job; ranks share LEDGER
+ *     restarted [SEED [LEDGER [lasting]]]
+ *                                    a rank of the job; ranks share LEDGER; a lasting
+ *                                    one is killed, at its end at the latest
  *     restarted --stored FOLDER <HASHES     prints those that FOLDER has results of
  *
  * A graph of tasks is drawn from SEED: they take some milliseconds, and no, one or
@@ -512,5 +514,8 @@ int main(int argc, char **argv)
     int bad = judge(m, &maybe);
     must(m, moot_checkpoint_flush(m), "flush");
     printf("restarted: rank %d: %u once tasks may have run\n", moot_rank(m), maybe);
+    while (argc > 3) {
+        pause();
+    }
     return moot_close(m) == MOOT_OK ? bad : 1;
 }
