@@ -69,6 +69,7 @@ WAITING="$WAITING moot launchers reload routes_hosts joining report signatures d
 WAITING="$WAITING state openings disk_faults hash leave joining_hosts faults rows builds links"
 WAITING="$WAITING hosts onces checkpoint checkpoint_hosts"
 WAITING_MAX=3
+PATIENT=3600 # seconds at least for what may come to no core while others have them
 
 # Open MPI leaks at exit; what is ours must not.  Ranks outnumber cores here, so waiting
 # ranks must yield the core.
@@ -97,6 +98,7 @@ run_one() {
     mkdir "$scratch/$list-$place" 2>/dev/null || return 0
     name=$1 seconds=$2
     shift 2
+    [ -z "$priority" ] || [ "$seconds" -gt "$PATIENT" ] || seconds=$PATIENT
     log=$(log_of "$name")
     clock=$scratch/$list-$place/clock
     began=$(date +%s.%N)

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 /* A rank that moves messages answers for itself at once; for all, in some rounds. */
-enum { SELF_S = 1, ALL_S = 10, GROW_S = 25 };
+enum { SELF_S = 1, SLOW_S = 5, ALL_S = 10, GROW_S = 25 };
 
 static const char all_line[] = "all\n";
 
@@ -265,6 +265,7 @@ Moot__Picture *state_ask_one(const char *setting, const char *job)
 
 struct state_leaving {
     char line[32];
+    int patience_s;
     bool passed_on;
 };
 
@@ -272,7 +273,7 @@ static bool rank_ask_to_leave(void *context, const char *path, const char *name)
 {
     struct state_leaving *leaving = context;
     (void)name;
-    Moot__Picture *self = ask(path, leaving->line, SELF_S, NULL);
+    Moot__Picture *self = ask(path, leaving->line, leaving->patience_s, NULL);
     leaving->passed_on = self != NULL;
     if (self) {
         moot__picture__free_unpacked(self, NULL);
@@ -282,9 +283,13 @@ static bool rank_ask_to_leave(void *context, const char *path, const char *name)
 
 bool state_ask_to_leave(const char *setting, const char *job, uint32_t rank)
 {
-    struct state_leaving leaving = {.passed_on = false};
+    struct state_leaving leaving = {.patience_s = SELF_S};
     snprintf(leaving.line, sizeof(leaving.line), "leave %u\n", rank);
     each_socket(setting, job, rank_ask_to_leave, &leaving);
+    if (!leaving.passed_on) { /* a host may be that busy; to be asked twice is well */
+        leaving.patience_s = SLOW_S;
+        each_socket(setting, job, rank_ask_to_leave, &leaving);
+    }
     return leaving.passed_on;
 }
 

@@ -28,7 +28,7 @@ rows() {
     ranks=$1 wanted=$2 program=$3
     shift 3
     # shellcheck disable=SC2086 # a launcher's words are meant to split
-    timeout -k 5 120 $launcher -n "$ranks" "$build/tests/bench/$program" "$@" \
+    timeout -k 5 400 $launcher -n "$ranks" "$build/tests/bench/$program" "$@" \
         >"$scratch/out" 2>"$scratch/err" </dev/null || {
         fail "$program on $ranks ranks: exit $?"
         tail -n 5 "$scratch/err"
