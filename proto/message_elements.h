@@ -58,7 +58,7 @@ enum part_state {
     PART_BYTES,     /* its bytes are in the message */
     PART_LARGE,     /* it has ended well, and is too large to be sent so */
     PART_ELSEWHERE, /* the sender will not have it */
-    PART_WANTED,    /* the sender asks all for it: no home of it sent it */
+    PART_WANTED,    /* the sender asks for it: no home of it sent it */
     PART_END
 };
 struct message_part {
@@ -76,7 +76,8 @@ struct message_parts {
     const struct message_part *parts; /* places ascending, all below count */
     const void *bytes;                /* of those with PART_BYTES, one behind the */
     size_t byte_count;                /* other */
-    uint64_t seek; /* of WANTED, and in the answers: which asking it is; 0: a push */
+    uint64_t seek; /* of WANTED, and in the answers: which asking it is; 0: a push, or
+                      a wish to be sent it as soon as it has ended */
     moot_hash of;  /* of WANTED: the input's array; else zero */
 };
 

@@ -10,6 +10,7 @@
 #include "proto/wire_private.h"
 
 #include "hashing/base/hot.h"
+#include "hashing/identity.h"
 #include "proto/moot_error.h"
 
 #include <stdlib.h>
@@ -196,7 +197,7 @@ HOT int wire_writer_add(struct wire_writer *writer, const struct message *messag
     }
     size_t payload = payload_bytes(message);
     const bool parts = message->type == MESSAGE_PARTS && message->cut == 0 &&
-                       message->u.parts.seek == 0;
+                       message->u.parts.seek == 0 && hash_is_zero(&message->u.parts.of);
     int code = flat_size > 0 ? add_flat(writer, flat, flat_size, payload)
                : parts       ? add_parts(writer, message)
                              : add_packed(writer, message);

@@ -130,8 +130,8 @@ const char *wire_check_parts(const struct message *message)
         return "PARTS: too many";
     }
     const bool asks = hash_has(&parts->of, MOOT_HASH_ARRAY);
-    if (asks ? parts->seek == 0 : !hash_is_zero(&parts->of)) {
-        return "PARTS: asked for of no array, or without a number";
+    if (!asks && !hash_is_zero(&parts->of)) {
+        return "PARTS: asked for of no array";
     }
     for (uint32_t i = 0; i < parts->part_count; i++) {
         const struct message_part *part = &parts->parts[i];

@@ -457,6 +457,9 @@ static void look_at_news(struct moot *m)
 {
     struct element_link *link;
     for (int i = 0; i < LOOKS_AT_NEWS && (link = link_to_look(m)) != NULL; i++) {
+        if (link->dealt && link->from != NULL) {
+            parts_wish(m, link);
+        }
         if (link->single) {
             ask_task(m, link);
         } else if (link->from != NULL && links_waiting(link->by) > 0) {

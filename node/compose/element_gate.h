@@ -7,8 +7,9 @@
  *
  * A rank that is known to have it is asked for it by a task: the one that reads the
  * element (task_array.h), with that rank for its only candidate.  So come large
- * results, and those for elements that were dealt to this rank.  Nobody could know that
- * the task waits here, so its motion waits for no ask delay (T3a).
+ * results.  Nobody could know that the task waits here, so its motion waits for no ask
+ * delay (T3a).  For elements that were dealt to this rank it wishes first
+ * (element_wishes.h), and asks only for what has not come when it idles.
  *
  * Nobody knows here who has what its home does not have.  Its array has ended
  * first, whoever ran it, so this rank waits for that end; then it asks all members at

@@ -256,6 +256,7 @@ struct moot_tasks {
     struct elements *taking_at[LINKS_CURSORS]; /* the one that is looked at next; NULL:
                                                   the first */
     struct element_link *unsent; /* list: of which something is to be sent */
+    struct elements *wished;     /* list: of which somebody wishes for something */
     uint64_t element_news;       /* so often one that waits may have gone on */
     struct element_link *to_look, **last_to_look; /* list: of which something may be
                                                      asked for */

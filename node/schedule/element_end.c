@@ -9,6 +9,7 @@
 #include "node/schedule/retry.h"
 #include "node/schedule/task_end.h"
 #include "node/tasks/element_inputs.h"
+#include "node/tasks/element_wishes.h"
 #include "node/tasks/error_chain.h"
 
 #include <assert.h>
@@ -94,6 +95,7 @@ void element_carried(struct moot *m, const struct core_output *output, int error
         elements_home_of(&elements->spread, &elements->homes,
                          output->u.elements.places.first) != m->group.rank) {
         for (uint32_t i = 0; i < elements->link_count; i++) {
+            elements->links[i]->dealt = true;
             link_look(m, elements->links[i]); /* what they take is to be looked for */
         }
     }
@@ -190,6 +192,9 @@ HOT static void keep_result(struct moot *m, struct elements *elements, uint64_t 
     m->counts.elements_taken += block->dealt;
     if (elements->takers != NULL && block->dealt) {
         parts_send_dealt(m, elements, place);
+    }
+    if (elements->wishes != NULL) {
+        wishes_note(m, elements);
     }
     if (block->open == 0) {
         elements_go_on(m);

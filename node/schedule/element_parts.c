@@ -8,6 +8,7 @@
 #include "node/schedule/element_again.h"
 #include "node/schedule/element_end.h"
 #include "node/tasks/element_inputs.h"
+#include "node/tasks/element_wishes.h"
 #include "proto/copy.h"
 
 #include <stdlib.h>
@@ -141,6 +142,131 @@ HOT static void send_link(struct moot *m, struct element_link *link)
     }
 }
 
+/* --- Wishes ----------------------------------------------------------------------- */
+
+static int compare_places(const void *a, const void *b)
+{
+    const uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+    return (left > right) - (left < right);
+}
+
+static struct elements *find_array(const struct moot *m, const moot_hash *hash)
+{
+    const struct task *task = core_user(m->core, hash);
+    return task != NULL && !core_is_stub(task) ? elements_of(task) : NULL;
+}
+
+/* Sends what has ended here, well or not, and forgets that it was wished for. */
+static void grant(struct moot *m, const struct elements *elements,
+                  struct element_wish *wish)
+{
+    struct shipment shipment = {.to = wish->rank};
+    struct message_parts *said = &shipment.message.u.parts;
+    uint32_t left = 0;
+    shipment.message.type = MESSAGE_PARTS;
+    shipment.message.hash = wish->by;
+    said->input = wish->input;
+    said->count = elements->spread.count;
+    said->homes = elements->spread.homes;
+    for (uint32_t i = 0; i < wish->count; i++) {
+        const uint64_t place = wish->places[i];
+        const struct element_block *block = elements_block(elements, place);
+        if (block != NULL && elements_has_ended(block, place)) {
+            put(m, &shipment, place, elements_result(elements, place));
+        } else {
+            wish->places[left++] = place;
+        }
+    }
+    wish->count = left;
+    post(m, &shipment);
+}
+
+static void grant_wishes(struct moot *m)
+{
+    struct elements *elements;
+    while (m->tasks.wished != NULL && make_room(m) &&
+           (elements = wishes_next(m)) != NULL) {
+        struct element_wish **at = &elements->wishes;
+        while (*at != NULL) {
+            struct element_wish *wish = *at;
+            if (members_is_here(m, wish->rank)) {
+                grant(m, elements, wish);
+            }
+            if (wish->count == 0 || !members_is_here(m, wish->rank)) {
+                *at = wish->next;
+                free(wish);
+            } else {
+                at = &wish->next;
+            }
+        }
+    }
+}
+
+/* False: the array is not spawned here. */
+static bool take_wish(struct moot *m, uint32_t from, const struct message *message)
+{
+    const struct message_parts *said = &message->u.parts;
+    struct elements *elements = find_array(m, &said->of);
+    if (elements == NULL || elements->spread.count != said->count ||
+        elements->spread.homes != said->homes) {
+        return elements != NULL;
+    }
+    struct element_wish *wish =
+        malloc(sizeof(*wish) + said->part_count * sizeof(uint64_t));
+    if (wish != NULL) { /* else who wishes asks, in the end */
+        wish->rank = from;
+        wish->input = said->input;
+        wish->by = message->hash;
+        wish->count = said->part_count;
+        for (uint32_t i = 0; i < said->part_count; i++) {
+            wish->places[i] = said->parts[i].place;
+        }
+        wishes_add(m, elements, wish);
+        progress_wake(m);
+    }
+    return true;
+}
+
+/* That rank is to send those of the places that have this home, or one that is gone. */
+static void wish_of(struct moot *m, const struct element_link *link, uint32_t rank,
+                    const uint64_t *places, uint32_t count)
+{
+    struct shipment shipment = shipment_new(link, rank);
+    struct message_parts *said = &shipment.message.u.parts;
+    said->of = link->from->task->hash;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t home =
+            elements_home_of(&link->from->spread, &link->from->homes, places[i]);
+        if (home == rank || !members_is_here(m, home)) {
+            put(m, &shipment, places[i], NULL);
+            m->schedule.parts.list[said->part_count - 1].state = PART_WANTED;
+        }
+    }
+    post(m, &shipment);
+}
+
+void parts_wish(struct moot *m, struct element_link *link)
+{
+    uint64_t *places = malloc((link->source_count + 1u) * sizeof(*places));
+    uint32_t count = 0;
+    link->dealt = false;
+    for (uint32_t slot = link->schedule->own_from;
+         places != NULL && slot < link->source_count; slot++) {
+        if (link->sources[slot].state == SOURCE_AWAITED && !link_is_sent(link, slot)) {
+            places[count++] = link_place(link, slot);
+        }
+    }
+    if (count > 0) {
+        qsort(places, count, sizeof(*places), compare_places);
+    }
+    for (uint32_t rank = 0; count > 0 && rank < m->group.size && make_room(m); rank++) {
+        if (rank != m->group.rank && members_is_here(m, rank)) {
+            wish_of(m, link, rank, places, count);
+        }
+    }
+    free(places);
+}
+
 HOT void parts_flush(struct moot *m)
 {
     while (m->tasks.unsent != NULL && make_room(m)) {
@@ -150,11 +276,13 @@ HOT void parts_flush(struct moot *m)
         }
         link_unlist(m, link);
     }
+    grant_wishes(m);
 }
 
 HOT void parts_ended(struct moot *m, bool slow)
 {
-    if (m->tasks.unsent != NULL && (slow || m->schedule.elements == NULL)) {
+    const bool any = m->tasks.unsent != NULL || m->tasks.wished != NULL;
+    if (any && (slow || m->schedule.elements == NULL)) {
         parts_flush(m);
     }
 }
@@ -218,12 +346,6 @@ void parts_send_dealt(struct moot *m, struct elements *from, uint64_t place)
 }
 
 /* --- Seeking ---------------------------------------------------------------------- */
-
-static int compare_places(const void *a, const void *b)
-{
-    const uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
-    return (left > right) - (left < right);
-}
 
 static void seek_at(struct moot *m, const struct element_link *link, uint32_t rank,
                     const uint64_t *places, uint32_t count)
@@ -312,12 +434,6 @@ struct payload *parts_find(const struct elements *elements, uint64_t place)
     return result;
 }
 
-static const struct elements *find_array(const struct moot *m, const moot_hash *hash)
-{
-    const struct task *task = core_user(m->core, hash);
-    return task != NULL && !core_is_stub(task) ? elements_of(task) : NULL;
-}
-
 /* Says which it has of those that another rank seeks. */
 static void answer(struct moot *m, uint32_t from, const struct message *message)
 {
@@ -354,6 +470,12 @@ void parts_send_again(struct moot *m)
 
 /* --- In --------------------------------------------------------------------------- */
 
+/* It is of no number, as an asking is. */
+static bool is_wish(const struct message *message)
+{
+    return !hash_is_zero(&message->u.parts.of) && message->u.parts.seek == 0;
+}
+
 static void forget_early(struct moot *m, struct early_parts **at)
 {
     struct early_parts *early = *at;
@@ -372,13 +494,13 @@ static void keep_early(struct moot *m, uint32_t from, const struct message *mess
                          message->u.parts.part_count * sizeof(struct message_part);
     while (parts->early != NULL && (parts->early_count == EARLY_MAX ||
                                     parts->early_bytes + bytes > EARLY_BYTES_MAX)) {
+        parts->dropped |= !is_wish(parts->early->message);
         forget_early(m, &parts->early);
-        parts->dropped = true;
     }
     struct early_parts *early = calloc(1, sizeof(*early));
     struct message *copy = early != NULL ? message_copy(message) : NULL;
     if (copy == NULL) {
-        parts->dropped = true;
+        parts->dropped |= !is_wish(message);
         free(early);
         return;
     }
@@ -444,6 +566,12 @@ static struct element_link *link_of(const struct elements *elements,
 HOT bool parts_take(struct moot *m, uint32_t from, const struct message *message)
 {
     const struct message_parts *said = &message->u.parts;
+    if (is_wish(message)) {
+        if (!take_wish(m, from, message)) {
+            keep_early(m, from, message);
+        }
+        return false;
+    }
     if (!hash_is_zero(&said->of)) {
         answer(m, from, message);
         return false;
@@ -465,13 +593,18 @@ void parts_take_early(struct moot *m, struct elements *elements)
     struct early_parts **at = &m->schedule.parts.early;
     while (*at != NULL) {
         struct early_parts *early = *at;
-        if (!hash_equal(&early->message->hash, &elements->task->hash)) {
+        const struct message_parts *said = &early->message->u.parts;
+        const bool wish = is_wish(early->message);
+        if (!hash_equal(wish ? &said->of : &early->message->hash,
+                        &elements->task->hash)) {
             at = &early->next;
             continue;
         }
-        struct element_link *link = link_of(elements, &early->message->u.parts);
-        if (link != NULL) {
-            hear(m, early->from, link, &early->message->u.parts);
+        struct element_link *link = wish ? NULL : link_of(elements, said);
+        if (wish) {
+            (void)take_wish(m, early->from, early->message);
+        } else if (link != NULL) {
+            hear(m, early->from, link, said);
         }
         forget_early(m, at);
     }

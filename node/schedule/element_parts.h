@@ -34,6 +34,9 @@ void parts_send_dealt(struct moot *m, struct elements *from, uint64_t place);
 bool parts_take(struct moot *m, uint32_t from, const struct message *message);
 /* The array is spawned: takes what was kept for it. */
 void parts_take_early(struct moot *m, struct elements *elements);
+/* Tells who may come to have what elements take that were dealt to this rank that it is
+ * to be sent here (node/tasks/element_wishes.h). */
+void parts_wish(struct moot *m, struct element_link *link);
 /* Asks all members for what is SOUGHT of the link, if there is such. */
 void parts_seek(struct moot *m, struct element_link *link);
 /* Links and tasks that read ask; these have numbers from here on. */

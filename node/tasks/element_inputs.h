@@ -69,6 +69,7 @@ struct element_link {
     uint32_t misses;  /* so many were asked for at a rank, and not had of it */
     bool kept;        /* that task, or the end of `from`, is (task_ticket_begin()) */
     bool gated;       /* a gate waits for the end of `from` */
+    bool dealt;       /* elements that take it were dealt here, and that is not told */
     uint64_t seek;    /* the last one's number; 0: there was none */
     uint32_t sought;  /* and so many were asked in it */
     uint32_t *fresh;  /* own elements of `from` that have ended, and were not sent: */

@@ -5,6 +5,7 @@
 #include "hashing/base/hot.h"
 #include "node/context/context.h"
 #include "node/tasks/element_inputs.h"
+#include "node/tasks/element_wishes.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -435,6 +436,7 @@ void elements_free(struct moot *m, struct task *task)
         free(block);
     }
     links_free(m, elements);
+    wishes_free(m, elements);
     payload_drop(elements->story);
     range_set_release(&elements->part);
     rankset_release(&elements->leaves);

@@ -3,7 +3,8 @@
  * A record of a task stands behind the core's entry (task.h); programs hold handles
  * (handle.h, kept_handles.h); kernels are registered alike on all ranks (kernel.h);
  * data stand where sources say (source.h); elements of arrays have a few words each
- * (own_elements.h), and wait for what they take (element_inputs.h); why a task failed
+ * (own_elements.h), and wait for what they take (element_inputs.h), which a rank may
+ * wish for (element_wishes.h); why a task failed
  * travels with its error (error_chain.h).
  *
  * Writes m->tasks. Under the engine lock.
@@ -17,6 +18,7 @@
 #include "node/tasks/dealt_inputs.h"
 #include "node/tasks/death.h"
 #include "node/tasks/element_inputs.h"
+#include "node/tasks/element_wishes.h"
 #include "node/tasks/error_chain.h"
 #include "node/tasks/family.h"
 #include "node/tasks/handle.h"

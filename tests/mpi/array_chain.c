@@ -1,6 +1,7 @@
 /* array_chain.c - a chain of arrays, of which a rank dies: the others end right.
  *
- *     array_chain [RANK ELEMENTS]    that rank kills itself in its so many-th element
+ *     array_chain [RANK ELEMENTS [STEPS EACH]]    that rank kills itself in its so
+ *         many-th element; of 60 steps, or so many; even ranks wait after 8, or EACH
  *
  * Each step is an array that takes its neighbours of the step before, and lets that go.
  * The dead rank's results are gone with it, and are made again from what is left,
@@ -15,8 +16,9 @@
 #include <string.h>
 #include <time.h>
 
-enum { STEPS = 60, WIDTH = 13, WAIT_EACH = 8 };
+enum { WIDTH = 13 };
 
+static int steps = 60, wait_each = 8;
 static unsigned long dies_in; /* 0: it does not */
 static unsigned long begun;   /* elements of this rank */
 
@@ -63,7 +65,7 @@ static void compute(uint64_t values[WIDTH])
     for (uint64_t i = 0; i < WIDTH; i++) {
         values[i] = mix(i);
     }
-    for (int step = 0; step < STEPS; step++) {
+    for (int step = 0; step < steps; step++) {
         memcpy(before, values, sizeof(before));
         for (int i = 0; i < WIDTH; i++) {
             values[i] = (uint64_t)i;
@@ -88,7 +90,7 @@ static moot_array spawn_chain(moot *m, const moot_kernel_id kernels[2])
 {
     moot_array array = {0}, before = {0};
     const moot_map_window near = {-1, 1, MOOT_EDGE_CUT};
-    for (int step = 0; step <= STEPS; step++) {
+    for (int step = 0; step <= steps; step++) {
         const moot_array_input input = {.array = before,
                                         .map = MOOT_MAP_WINDOW,
                                         .map_args = &near,
@@ -103,7 +105,7 @@ static moot_array spawn_chain(moot *m, const moot_kernel_id kernels[2])
         if (step > 0) {
             check(m, moot_array_release(m, before), "a step is not let go");
         }
-        if (step % WAIT_EACH == 0 && moot_rank(m) % 2 == 0) {
+        if (step % wait_each == 0 && moot_rank(m) % 2 == 0) {
             check(m, moot_array_wait(m, array, MOOT_FOREVER), "a step ends ill");
         }
         before = array;
@@ -142,6 +144,10 @@ int main(int argc, char **argv)
     }
     if (argc > 2 && moot_rank(m) == (int)strtol(argv[1], NULL, 10)) {
         dies_in = strtoul(argv[2], NULL, 10);
+    }
+    if (argc > 4) {
+        steps = (int)strtol(argv[3], NULL, 10);
+        wait_each = (int)strtol(argv[4], NULL, 10);
     }
     check(m,
           moot_kernel_register(m, &(moot_kernel){.name = "first", .fn = first},

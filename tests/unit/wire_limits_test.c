@@ -325,9 +325,7 @@ static void what_parts_cannot_be_is_refused(void **state)
                                                .byte_count = many[0].size};
     ROW(PARTS)->parts = (struct message_parts){
         .count = 9, .homes = 1, .part_count = 1, .parts = wanted, .seek = 1};
-    ROW(PARTS)->parts.of = m[0].hash; /* asks and tells */
-    ROW(PARTS)->parts = (struct message_parts){
-        .count = 9, .homes = 1, .part_count = 1, .parts = wanted, .of = m[0].hash};
+    ROW(PARTS)->parts.of = m[0].hash;  /* asks and tells */
     ROW(PARTS)->parts.of.bytes[0] = 1; /* of no array */
     next_row(m, &n, MESSAGE_PARTS)->hash.bytes[MOOT_HASH_BYTES - 1] = 0;
     next_row(m, &n, MESSAGE_TYPE_END);

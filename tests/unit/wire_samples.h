@@ -457,9 +457,8 @@ static void sample_view_message(enum message_type type, enum level level,
                                           : (size_t)samples.parts[0].size,
             .seek = sample_u64[level],
         };
-        if (level == LEAST) { /* it asks */
+        if (level == LEAST) { /* a wish */
             m->u.parts.of = m->hash;
-            m->u.parts.seek = 1;
         }
     } else if (type == MESSAGE_SNAPSHOT) {
         const bool named = level != TYPICAL; /* a PREPARED has no name */
