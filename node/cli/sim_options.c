@@ -504,6 +504,10 @@ static int check(struct sim_command *command)
         return cli_usage(&verb_sim, "--lateness goes with workloads that have phases, "
                                     "not with random and scripts");
     }
+    if (trial->tasks > 0 && trial->workload.kind == WORKLOAD_SCRIPT) {
+        return cli_usage(&verb_sim, "--tasks has no effect with a script, which says "
+                                    "itself which tasks there are: leave --tasks out");
+    }
     if (command->sweeps && (command->trace || command->shrink || command->coverage)) {
         return cli_usage(&verb_sim,
                          "--sweep goes with neither --trace, --shrink nor --coverage");

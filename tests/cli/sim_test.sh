@@ -74,6 +74,7 @@ done <<'TABLE'
 --ranks 3 --workload skpi|unknown workload "skpi"; did you mean "skip"
 --ranks 3 --workload skip:3|a probability is between 0 and 1; allowed: 0 to 1, as in 0.1
 --ranks 3 --workload such|takes a name (random, agree, skip, .*) or a script
+--ranks 3 --workload deploy/examples/refine.moot --tasks 5|--tasks has no effect with a script
 --ranks 3 --workload no/such.moot|--workload no/such.moot: No such file or directory$
 --ranks 3 --workload /tmp|--workload /tmp: Is a directory$
 --ranks 3 --lateness soon|--lateness takes none, 1ms, 2ms+-1ms, exp:1ms or pareto:1ms:1.5

@@ -61,6 +61,8 @@
  * 0 alone meets. each      repeats the actions up to `end` for every number of the
  * range.
  *
+ * Each property of a task is said once, but for <- and `after`.
+ *
  * NAME alone means all tasks of that name.  [=] is the number of the task that is
  * declared, or of the round of `each`; [=-1] the one before.  What lies beyond an array
  * at such a place is left out.

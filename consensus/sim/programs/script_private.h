@@ -106,6 +106,7 @@ struct script_reader {
     size_t from;       /* where it begins */
     struct plan_error mistake;
     const char **names; /* of the sets */
+    bool declares_one;  /* the last set is one task, whose own line is read */
     bool in_each;
     struct script_place each_place;
 };

@@ -154,42 +154,110 @@ static bool read_elements(struct script_reader *reader, struct script_set *set)
     return script_word_ends(reader, "number");
 }
 
-/* An array is of a simple kind here. */
-static bool is_plain(const struct script_set *set)
-{
-    return !set->child && set->inputs.count == 0 && set->candidates == 0 &&
-           !set->once && !set->idempotent && !set->portable && !set->hint &&
-           !set->poison;
-}
+/* A property of a task.  Each but the lists is said once. */
+struct property {
+    const char *name;
+    bool list, of_arrays;
+};
+static const struct property properties[] = {
+    {"<-", true, false},        {"after", true, true},    {"in", false, false},
+    {"work", false, true},      {"result", false, false}, {"candidates", false, false},
+    {"elements", false, true},  {"once", false, false},   {"idempotent", false, false},
+    {"portable", false, false}, {"hint", false, false},   {"fails", false, true},
+    {"loose", false, false},    {"poison", false, false}};
+enum { PROPERTIES = sizeof(properties) / sizeof(*properties) };
 
-static bool read_flag(struct script_reader *reader, struct script_set *set)
+/* Those of the line that is read, as far as they have been. */
+struct clauses {
+    bool said[PROPERTIES];
+    const struct property *not_of_arrays; /* the first; NULL: there is none */
+    struct script_place place;            /* where that is */
+};
+
+/* The property that is the present word; NULL: there is none, or not once more. */
+static const struct property *find_property(struct script_reader *reader,
+                                            struct clauses *clauses)
 {
-    static const char *const flags[] = {"once",  "idempotent", "portable", "hint",
-                                        "fails", "loose",      "poison"};
     static const char allowed[] =
         "<-, after, in, work, result, candidates, elements, "
         "once, idempotent, portable, hint, fails, loose, poison";
-    bool *fields[] = {&set->once,  &set->idempotent, &set->portable, &set->hint,
-                      &set->fails, &set->loose,      &set->poison};
+    size_t at = 0;
+    while (at < PROPERTIES && !script_is_word(reader, properties[at].name)) {
+        at++;
+    }
+    if (at == PROPERTIES) {
+        (void)script_wrong(reader, allowed, "\"%.*s\" is no property of a task",
+                           (int)(reader->word.end - reader->from),
+                           reader->text + reader->from);
+        return NULL;
+    }
+    if (clauses->said[at] && !properties[at].list) {
+        (void)script_wrong(reader, "", "\"%s\" is said twice of a task: say it once",
+                           properties[at].name);
+        return NULL;
+    }
+    if (!properties[at].of_arrays && clauses->not_of_arrays == NULL) {
+        clauses->not_of_arrays = &properties[at];
+        clauses->place = script_place_of(reader);
+    }
+    clauses->said[at] = true;
+    return &properties[at];
+}
+
+static bool read_work(struct script_reader *reader, struct script_set *set)
+{
+    uint64_t work_ns;
+    (void)script_next_word(reader);
+    if (!lex_time_within(&reader->word, WORK_MOST_NS, "a kernel works for at most 1h",
+                         &work_ns) ||
+        !script_word_ends(reader, "time")) {
+        return false;
+    }
+    set->work_us = (uint32_t)(work_ns / 1000);
+    return true;
+}
+
+static bool note_flag(struct script_set *set, const char *name)
+{
+    const struct {
+        const char *name;
+        bool *field;
+    } flags[] = {{"once", &set->once},         {"idempotent", &set->idempotent},
+                 {"portable", &set->portable}, {"hint", &set->hint},
+                 {"fails", &set->fails},       {"loose", &set->loose},
+                 {"poison", &set->poison}};
     for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
-        if (script_is_word(reader, flags[i])) {
-            return *fields[i] = true;
+        if (strcmp(name, flags[i].name) == 0) {
+            *flags[i].field = true;
         }
     }
-    return script_wrong(reader, allowed, "\"%.*s\" is no property of a task",
-                        (int)(reader->word.end - reader->from),
-                        reader->text + reader->from);
+    return true;
+}
+
+/* The value of a property that is no list. */
+static bool read_value(struct script_reader *reader, struct script_set *set,
+                       const char *name)
+{
+    return strcmp(name, "work") == 0         ? read_work(reader, set)
+           : strcmp(name, "in") == 0         ? read_parent(reader, set)
+           : strcmp(name, "result") == 0     ? read_size(reader, &set->result_bytes)
+           : strcmp(name, "candidates") == 0 ? read_candidates(reader, set)
+           : strcmp(name, "elements") == 0   ? read_elements(reader, set)
+                                             : note_flag(set, name);
 }
 
 /* Reads clauses to the line's end. */
 static bool read_clauses(struct script_reader *reader, struct script_set *set)
 {
+    struct clauses clauses = {0};
     bool more = script_next_word(reader);
     while (more) {
-        uint64_t work_ns;
-        bool list = script_is_word(reader, "<-") || script_is_word(reader, "after");
-        if (list) {
-            bool data = script_is_word(reader, "<-");
+        const struct property *property = find_property(reader, &clauses);
+        if (property == NULL) {
+            return false;
+        }
+        if (property->list) {
+            const bool data = strcmp(property->name, "<-") == 0;
             if (!script_read_refs(reader, set->array,
                                   data ? &set->inputs : &set->after)) {
                 return false;
@@ -197,28 +265,16 @@ static bool read_clauses(struct script_reader *reader, struct script_set *set)
             more = reader->word.end > reader->from;
             continue;
         }
-        if (script_is_word(reader, "work")) {
-            (void)script_next_word(reader);
-            if (!lex_time_within(&reader->word, WORK_MOST_NS,
-                                 "a kernel works for at most 1h", &work_ns) ||
-                !script_word_ends(reader, "time")) {
-                return false;
-            }
-            set->work_us = (uint32_t)(work_ns / 1000);
-        } else if (!(script_is_word(reader, "in") ? read_parent(reader, set)
-                     : script_is_word(reader, "result")
-                         ? read_size(reader, &set->result_bytes)
-                     : script_is_word(reader, "candidates")
-                         ? read_candidates(reader, set)
-                     : script_is_word(reader, "elements") ? read_elements(reader, set)
-                                                          : read_flag(reader, set))) {
+        if (!read_value(reader, set, property->name)) {
             return false;
         }
         more = script_next_word(reader);
     }
-    if (set->elements > 0 && !is_plain(set)) {
-        return script_wrong(reader, "after, work, fails",
-                            "a task array has other properties here");
+    if (set->elements > 0 && clauses.not_of_arrays != NULL) {
+        return lex_wrong(&reader->word, clauses.place.column - 1, clauses.place.length,
+                         "after, work, fails",
+                         "a task array has no property \"%s\" here: leave it out",
+                         clauses.not_of_arrays->name);
     }
     return true;
 }
@@ -250,7 +306,10 @@ static bool read_task(struct script_reader *reader)
         reader->names[i] = script->sets[i].name;
     }
     script->task_count += set.count;
-    return read_clauses(reader, &script->sets[script->set_count - 1]);
+    reader->declares_one = !set.array;
+    const bool good = read_clauses(reader, &script->sets[script->set_count - 1]);
+    reader->declares_one = false;
+    return good;
 }
 
 /* --- Actions --------------------------------------------------------------------- */

@@ -194,10 +194,13 @@ bool script_read_ref(struct script_reader *reader, bool may_same,
     size_t set;
     const struct script *script = reader->script;
     *out = (struct script_ref){.place = script_place_of(reader)};
-    if (script->set_count == 0) {
+    /* Its own name is good for a mistake of its own, and no advice. */
+    size_t count = script->set_count;
+    count -= reader->declares_one && !script_is_word(reader, reader->names[count - 1]);
+    if (count == 0) {
         return script_wrong(reader, "", "no task is declared above");
     }
-    if (!lex_name(&reader->word, "task", reader->names, script->set_count, &set)) {
+    if (!lex_name(&reader->word, "task", reader->names, count, &set)) {
         return false;
     }
     out->set = (uint32_t)set;

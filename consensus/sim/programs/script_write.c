@@ -133,8 +133,10 @@ static bool add_inputs(struct writer *writer, const struct script_refs *refs,
             uint32_t input = writer->tasks.items[k];
             if (input >= task || !may_take(writer->program, task, input)) {
                 script_error_set(writer->error, refs->items[i].place,
-                                 input >= task ? "\"%s\" is not declared before \"%s\""
-                                               : "\"%s\" is out of reach of \"%s\"",
+                                 input == task  ? "\"%s\" comes before \"%s\", itself: "
+                                                  "name tasks that are declared above"
+                                 : input > task ? "\"%s\" is not declared before \"%s\""
+                                                : "\"%s\" is out of reach of \"%s\"",
                                  writer->script->sets[refs->items[i].set].name,
                                  writer->program->tasks[task].name);
                 return false;
