@@ -7,38 +7,31 @@
 #include "node/schedule/task_handle.h"
 #include "node/tasks/element_inputs.h"
 #include "node/tasks/map.h"
+#include "node/tasks/map_misfit.h"
 
 /* --- The spec ----------------------------------------------------------------------
  */
 
+/* Why a map of the program, or a share that has grown with a death, is refused. */
 static const char *why_refused(const struct array_map *map, int error)
 {
-    if (error == MOOT_ERR_NO_MEMORY) {
-        return "no memory";
-    }
-    if (error == MOOT_ERR_INVALID) {
-        return map->targets == NULL || map->most == NULL
-                   ? "it gives no answer for some element, or one that changes, or "
-                     "names elements that there are not"
-                   : "its arguments are none that it knows or do not fit the counts of "
-                     "the two arrays, or it names elements that there are not";
-    }
-    return map->targets == NULL
+    return error == MOOT_ERR_NO_MEMORY ? "no memory"
+           : error == MOOT_ERR_INVALID
+               ? "it gives no answer for some element, or one that changes, or "
+                 "names elements that there are not"
+           : map->targets == NULL
                ? "without .targets a map is asked for all elements, of which there may "
                  "be 2^20, and each takes up to 4096: give it .targets, or take fewer"
-           : map == &array_map_all
-               ? "an element takes more than 4096, or those of one rank more than 2^20 "
-                 "together: reduce the array first (moot_array_reduce)"
                : "an element takes more than 4096, or those of one rank more than 2^20 "
                  "together: take fewer, or share the arrays among more ranks";
 }
 
 static int refuse_map(struct lane *lane, uint32_t i, const struct array_map *map,
-                      int error)
+                      int error, const char *why)
 {
     return lane_fail(lane, error,
                      "a task array is not spawned: .inputs[%u] by the map '%s': %s", i,
-                     map->name, why_refused(map, error));
+                     map->name, why);
 }
 
 static int find_taken(struct lane *lane, struct moot *m, const moot_array_input *input,
@@ -78,9 +71,21 @@ static int check_map(struct lane *lane, const struct moot *m,
         (struct array_mapping){map, input->map_args, input->map_args_size};
     inputs->maps[i] = (struct identity_map){map->name, map->version, input->map_args,
                                             input->map_args_size};
-    const int error =
-        array_schedule_can_be(spread, &inputs->from[i]->spread, &inputs->mappings[i]);
-    return error == MOOT_OK ? MOOT_OK : refuse_map(lane, i, map, error);
+    const struct array_spread *from = &inputs->from[i]->spread;
+    const struct array_counts counts = {spread->count, from->count};
+    int error = array_schedule_can_be(spread, from, &inputs->mappings[i]);
+    if (error == MOOT_OK) {
+        return MOOT_OK;
+    }
+    struct text why = {0};
+    if (error == MOOT_ERR_LIMIT) {
+        map_tell_excess(&why, &inputs->mappings[i], spread, from);
+    } else {
+        map_tell_misfit(&why, &inputs->mappings[i], &counts);
+    }
+    error = refuse_map(lane, i, map, error, text_get(&why));
+    text_release(&why);
+    return error;
 }
 
 static bool names_both(const moot_array_input *input)
@@ -172,7 +177,8 @@ static int refuse_link(struct moot *m, struct lane *lane, struct elements *eleme
     const struct array_counts counts = {elements->spread.count, from->spread.count};
     struct map_fault fault;
     if (error == MOOT_ERR_NO_MEMORY || !map_fault_find(&shape, &fault)) {
-        return refuse_map(lane, i, mapping->map, error);
+        return refuse_map(lane, i, mapping->map, error,
+                          why_refused(mapping->map, error));
     }
     struct text text = {0};
     map_tell_fault(&text, mapping->map, &counts, &fault);

@@ -25,6 +25,7 @@
 #include "node/tasks/kept_handles.h"
 #include "node/tasks/kernel.h"
 #include "node/tasks/map.h"
+#include "node/tasks/map_misfit.h"
 #include "node/tasks/own_elements.h"
 #include "node/tasks/source.h"
 #include "node/tasks/task.h"

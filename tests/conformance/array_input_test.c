@@ -391,6 +391,58 @@ static void what_is_no_input_is_refused(struct seat *seat)
     EXPECT(seat, moot_array_release(seat->m, one), MOOT_OK);
 }
 
+/* Of an array of 100 elements: both counts, and the element that has none. */
+static void a_map_that_does_not_fit_says_why(struct seat *seat)
+{
+    static const moot_map_window upside = {2, -1, MOOT_EDGE_CUT},
+                                 far = {0, INT64_C(1) << 34, MOOT_EDGE_CUT},
+                                 round = {-1, 1, MOOT_EDGE_WRAP}, odd = {0, 0, 9};
+    static const moot_map_shift far_off = {-(INT64_C(1) << 34), MOOT_EDGE_CUT};
+    static const moot_map_transpose table = {10, 11}, small = {10, 10};
+    static const moot_map_blocks none = {0}, large = {4};
+    const struct {
+        moot_map_id map;
+        const void *args;
+        size_t size;
+        const char *why;
+    } rows[] = {
+        {MOOT_MAP_SAME, NULL, 0,
+         "the array has 100 elements, and the input 37, so there is none for element "
+         "37: spawn 37 at most"},
+        {MOOT_MAP_SAME, &none, 8, "it has no arguments, and .map_args_size is 8"},
+        {MOOT_MAP_ALL, &none, 8, "it has no arguments, and .map_args_size is 8"},
+        {MOOT_MAP_WINDOW, &none, 8, "a moot_map_window of 24 bytes, and .map_args_"},
+        {MOOT_MAP_WINDOW, &upside, 24, ".low, 2, is above .high, -1: element i takes"},
+        {MOOT_MAP_WINDOW, &far, 24, ".high, 17179869184, is farther than 2^33 from 0"},
+        {MOOT_MAP_WINDOW, &round, 24,
+         "the array has 100 elements, and the input 37, and MOOT_EDGE_WRAP is of "
+         "arrays "
+         "of equal counts: give MOOT_EDGE_CUT, or spawn 37"},
+        {MOOT_MAP_WINDOW, &odd, 24, ".edges is 9: give MOOT_EDGE_CUT (0) or "},
+        {MOOT_MAP_SHIFT, &far_off, 16, ".by, -17179869184, is farther than 2^33"},
+        {MOOT_MAP_TRANSPOSE, &table, 16,
+         ".rows * .columns, 10 * 11, is not 100, the count of the array"},
+        {MOOT_MAP_TRANSPOSE, &small, 16, "so element 37 of the longer one has no"},
+        {MOOT_MAP_BLOCKS, &none, 8, ".size is 0"},
+        {MOOT_MAP_BLOCKS, &large, 8,
+         "which are 10 blocks of 4, so there is none for element 10: spawn 10"},
+    };
+    moot_array one = spawn_one(seat, FIRST, COUNT, 71, spreads[0]);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        refuse(seat,
+               (moot_array_input){.array = one,
+                                  .map = rows[i].map,
+                                  .map_args = rows[i].args,
+                                  .map_args_size = rows[i].size},
+               MOOT_ERR_INVALID, rows[i].why);
+    }
+    EXPECT(seat, moot_array_release(seat->m, one), MOOT_OK);
+    moot_array many = spawn_one(seat, FIRST, 5000, 72, spreads[0]);
+    refuse(seat, (moot_array_input){.array = many, .map = MOOT_MAP_ALL}, MOOT_ERR_LIMIT,
+           "an element takes 5000 of the input's 5000, and may take 4096: reduce");
+    EXPECT(seat, moot_array_release(seat->m, many), MOOT_OK);
+}
+
 #define INPUT_SCENE(fn, ...)                                                           \
     {                                                                                  \
         .name = #fn, .program = fn, .register_kernels = array_kernels, __VA_ARGS__     \
@@ -411,6 +463,7 @@ static const struct scene scenes[] = {
     INPUT_SCENE(inputs_come_in_their_order, .after = closes_well),
     INPUT_SCENE(what_takes_a_failed_element_fails, .after = closes_well),
     INPUT_SCENE(what_is_no_input_is_refused, .after = closes_well),
+    INPUT_SCENE(a_map_that_does_not_fit_says_why, .after = closes_well),
 };
 
 int main(int argc, char **argv)
