@@ -402,7 +402,7 @@ static int outcome_judge(const struct job *job, const struct outcome *outcome,
     }
     outcome_tell_losses(outcome, sheets, job->culprit, stderr);
     const bool struck =
-        job->plan == NULL || outcome_tell_faults(outcome, job->plan, stderr);
+        job->plan == NULL || outcome_tell_faults(outcome, sheets, job->plan, stderr);
     const int told =
         outcome_tell_failures(outcome, sheets, job->culprit, job->deaths, stderr);
     const bool ended_well = told == CLI_OK && status == CLI_OK;

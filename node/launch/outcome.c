@@ -571,8 +571,25 @@ int outcome_tell_failures(const struct outcome *outcome, const struct sheets *sh
     return status;
 }
 
-bool outcome_tell_faults(const struct outcome *outcome, const struct plan *plan,
-                         FILE *to)
+/* A rule that has not struck waits for a task, and this job ran elements. */
+static bool waits_for_task(const struct plan *plan, const struct plan_hits *hits,
+                           const struct sheets *sheets)
+{
+    const plan_rules unfired = plan_unfired(plan, hits);
+    bool waits = false, ran = false;
+    for (uint32_t i = 0; i < plan->rule_count; i++) {
+        const struct plan_rule *rule = &plan->rules[i];
+        waits |= (unfired & PLAN_RULE(i)) != 0 && rule->when == PLAN_AT_POINT &&
+                 rule->point <= CORE_POINT_RESULT_RECV;
+    }
+    for (size_t r = 0; r < sheets->count; r++) {
+        ran |= sheets->items[r].present && sheets->items[r].stats.elements_run > 0;
+    }
+    return waits && ran;
+}
+
+bool outcome_tell_faults(const struct outcome *outcome, const struct sheets *sheets,
+                         const struct plan *plan, FILE *to)
 {
     struct plan_hits hits = {{0}};
     for (size_t r = 0; r < outcome->count; r++) {
@@ -587,5 +604,9 @@ bool outcome_tell_faults(const struct outcome *outcome, const struct plan *plan,
         }
     }
     free(text);
+    if (waits_for_task(plan, &hits, sheets)) {
+        fprintf(to, "                 elements of task arrays pass no point of tasks: "
+                    "give a time, as in kill:r2@300ms\n");
+    }
     return plan_unfired(plan, &hits) == 0;
 }

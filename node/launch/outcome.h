@@ -101,8 +101,8 @@ void outcome_tell_losses(const struct outcome *outcome, const struct sheets *she
                          size_t culprit, FILE *to);
 
 /* Likewise: how often each rule of a plan fired; whether all that had to did. */
-bool outcome_tell_faults(const struct outcome *outcome, const struct plan *plan,
-                         FILE *to);
+bool outcome_tell_faults(const struct outcome *outcome, const struct sheets *sheets,
+                         const struct plan *plan, FILE *to);
 
 /* Behind the summary: names each rank that failed, and returns the exit status that the
  * job deserves, all losses counted.  For a culprit it is the culprit's. */

@@ -58,5 +58,17 @@ for death in '1 1' '1 40' '2 150' '0 77' '3 170' '1 40 400 400'; do
         sed 's/^/     /' "$scratch/out"
     fi
 done
+
+# A rule that waits for a task to start never strikes a rank that runs elements alone.
+timeout -k 5 90 "$build/moot" run --launcher local --no-progress -n 3 \
+    --faults 'kill:r2@task.start#100000' "$build/tests/mpi/array_chain" 9 9 \
+    >"$scratch/out" 2>&1 </dev/null
+if grep -q 'pass no point of tasks: give a time, as in kill:r2@300ms$' "$scratch/out"; then
+    passed=$((passed + 1))
+else
+    failed=$((failed + 1))
+    echo "FAIL: a rule at task.start says nothing of elements"
+    sed 's/^/     /' "$scratch/out"
+fi
 echo "$passed passed, $failed failed, $deaths lost a rank"
 [ $failed -eq 0 ]
