@@ -449,7 +449,7 @@ typedef struct moot_task_info {
      * owner's, as far as this rank knows (MOOT_VERIFY); else MOOT_OK and -1. */
     int check, second;
     int status;               /* MOOT_OK, or the error that the task ended with */
-    const char *story;        /* the chain of causes, first cause last; "" if none */
+    const char *story;        /* causes, the first last (of elements first); or "" */
     uint64_t size;            /* of the result, once known: of another rank's that only
                                  a wait for many told of, once it is fetched */
     const char *label, *site; /* "" if none; strings live until the release */

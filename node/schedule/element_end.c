@@ -102,31 +102,56 @@ void element_carried(struct moot *m, const struct core_output *output, int error
     progress_wake(m);
 }
 
+/* The source of the element that has failed, NULL if there is none, and its link. */
+static const struct element_source *find_lost(const struct moot_call *call,
+                                              const struct element_link **link,
+                                              uint32_t *slot)
+{
+    const struct elements *elements = call->array;
+    *link = elements->lacks ? links_failed(elements, call->place, slot) : NULL;
+    return *link != NULL ? &(*link)->sources[*slot] : NULL;
+}
+
 bool element_lost_input(struct moot_call *call)
 {
     uint32_t slot = 0;
-    const struct elements *elements = call->array;
-    const struct element_link *link =
-        elements->lacks ? links_failed(elements, call->place, &slot) : NULL;
-    if (link == NULL) {
-        return false;
-    }
-    const struct payload *story = link->sources[slot].payload;
-    if (link->single) {
-        text_add(&call->why, "input %u, a task, has failed: %s", link->number,
-                 story != NULL ? (const char *)story->data : "");
-        return true;
-    }
-    const struct array_spread *spread = &link->from->spread;
-    if (link_place(link, slot) == LINK_NOWHERE) {
+    const struct element_link *link;
+    const struct element_source *source = find_lost(call, &link, &slot);
+    if (source != NULL && !link->single && link_place(link, slot) == LINK_NOWHERE) {
         text_add(&call->why, "input %u has none for it: %s", link->number,
-                 (const char *)story->data);
-        return true;
+                 (const char *)source->payload->data);
     }
-    text_add(&call->why, "its input, element %" PRIu64 " of input %u, has failed: %s",
-             array_index(spread, link_place(link, slot)), link->number,
-             story != NULL ? (const char *)story->data : "");
-    return true;
+    return source != NULL;
+}
+
+/* The element has failed for want of an input; NULL: for another cause, or without
+ * memory. */
+static struct payload *story_of_want(const struct moot_call *call)
+{
+    uint32_t slot = 0;
+    const struct element_link *link;
+    const struct element_source *source =
+        call->lacks ? find_lost(call, &link, &slot) : NULL;
+    if (source == NULL || (!link->single && link_place(link, slot) == LINK_NOWHERE)) {
+        return NULL;
+    }
+    struct text failure = {0};
+    text_add(&failure, "element %" PRIu64 " failed, of ", call->index);
+    task_describe(&failure, call->task);
+    text_add(&failure, " on rank %" PRIu32 ": it takes ", call->m->group.rank);
+    if (link->single) {
+        text_add(&failure, "a task, by input %" PRIu32, link->number);
+    } else if (link->from == NULL) {
+        text_add(&failure, "an element of a forgotten array, by input %" PRIu32,
+                 link->number);
+    } else {
+        text_add(&failure, "element %" PRIu64 " by input %" PRIu32,
+                 array_index(&link->from->spread, link_place(link, slot)),
+                 link->number);
+    }
+    struct payload *story = story_of_element(source->payload, text_get(&failure));
+    text_release(&failure);
+    return story;
 }
 
 void elements_say_waiting(struct moot *m, uint64_t count)
@@ -148,6 +173,13 @@ static void note_failure(struct moot *m, struct moot_call *call, int code)
 {
     struct elements *elements = call->array;
     if (elements->failed != 0 && elements->failed <= call->index) {
+        return;
+    }
+    struct payload *of_want = story_of_want(call);
+    if (of_want != NULL) {
+        payload_drop(elements->story);
+        elements->story = of_want;
+        elements->failed = call->index + 1;
         return;
     }
     struct text story = {0};

@@ -27,8 +27,8 @@ void element_end_well(struct moot *m, struct elements *elements, uint64_t place,
 /* An element that was given to a thread has not begun: it is to be run yet, or, if its
  * array is cancelled, not any more. */
 void element_put_back(struct moot *m, struct elements *elements, uint64_t place);
-/* Whether an input of the element has failed; then it is to end so, and call->why says
- * which. */
+/* Whether an input of the element has failed; then it is to end so.  call->why says why
+ * its map names none, if that is so. */
 bool element_lost_input(struct moot_call *call);
 /* Tells the core that so many elements wait for inputs, and nothing else is to be run.
  */

@@ -9,6 +9,7 @@
 #include "proto/error.h"
 #include "proto/limits.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum {
@@ -16,8 +17,17 @@ enum {
     NEWS_NS = 1000000 /* how long ago something was decided goes without saying */
 };
 
-/* Behind the text: a zero byte, a code, a rank. */
-enum { ROOT_BYTES = 1 + 4 + 4, TEXT_BYTES_MAX = LIMIT_ERROR_STORY_BYTES - ROOT_BYTES };
+/* Behind the text: a zero byte, a code, a rank.  Before these a story of elements has a
+ * zero byte, and three numbers more. */
+enum {
+    ROOT_BYTES = 1 + 4 + 4,
+    LINKS_BYTES = 1 + 3 * 4,
+    TEXT_BYTES_MAX = LIMIT_ERROR_STORY_BYTES - ROOT_BYTES,
+    LINK_TEXT_MAX = 400, /* one element's failure for want of its input */
+    ORIGIN_TEXT_MAX = 3000
+};
+static_assert(ORIGIN_TEXT_MAX + 2 * LINK_TEXT_MAX + 200 + LINKS_BYTES < TEXT_BYTES_MAX,
+              "a story of elements is whole");
 
 /* --- The root cause as numbers --------------------------------------------------- */
 
@@ -51,10 +61,8 @@ struct payload *story_payload(struct text *story, struct root_cause root)
     return payload;
 }
 
-struct root_cause story_root(const struct task *task)
+static struct root_cause root_of(const struct payload *payload)
 {
-    const struct payload *payload =
-        task->known && task->status != MOOT_OK ? task->payload : NULL;
     if (payload == NULL || payload->size < ROOT_BYTES) {
         return NO_ROOT_CAUSE;
     }
@@ -64,6 +72,100 @@ struct root_cause story_root(const struct task *task)
     }
     return (struct root_cause){.code = get_number(end + 1),
                                .rank = get_number(end + 5)};
+}
+
+struct root_cause story_root(const struct task *task)
+{
+    return root_of(task->known && task->status != MOOT_OK ? task->payload : NULL);
+}
+
+/* --- Elements that fail one after the other --------------------------------------- */
+
+/* How the text of such a story is divided: where the first failure ends, and the first
+ * element that failed for want of it; and so many more before the last one. */
+struct links {
+    size_t origin, first; /* bytes; first is 0 of a story that is none of elements */
+    uint32_t between;
+    bool last; /* there is one behind the first */
+};
+
+/* Leaves the middle out, so that so many bytes are left. */
+static void cut_to(struct text *story, size_t most)
+{
+    static const char gap[] = "\n  ... (more of the chain) ...\n";
+    if (story->length <= most) {
+        return;
+    }
+    const size_t head = most / 4, tail = most - head - (sizeof(gap) - 1);
+    memmove(story->bytes + head + sizeof(gap) - 1, story->bytes + story->length - tail,
+            tail + 1);
+    memcpy(story->bytes + head, gap, sizeof(gap) - 1);
+    story->length = most;
+}
+
+static struct links read_links(const struct payload *payload, size_t length)
+{
+    const struct links none = {.origin = length};
+    if (payload->size != length + LINKS_BYTES + ROOT_BYTES) {
+        return none;
+    }
+    const unsigned char *numbers = payload->data + length + 1;
+    const size_t origin = (uint32_t)get_number(numbers);
+    const size_t first = (uint32_t)get_number(numbers + 4);
+    const struct links links = {.origin = origin,
+                                .first = first,
+                                .between = (uint32_t)get_number(numbers + 8),
+                                .last = origin + first < length};
+    return origin + first <= length ? links : none;
+}
+
+static struct payload *links_payload(const struct text *story, struct links links,
+                                     struct root_cause root)
+{
+    struct payload *payload = payload_new(story->length + LINKS_BYTES + ROOT_BYTES);
+    if (payload != NULL) {
+        unsigned char *at = payload->data + story->length;
+        memcpy(payload->data, text_get(story), story->length);
+        at[0] = '\0';
+        put_number(at + 1, (int)links.origin);
+        put_number(at + 5, (int)links.first);
+        put_number(at + 9, (int)links.between);
+        at[LINKS_BYTES] = '\0';
+        put_number(at + LINKS_BYTES + 1, root.code);
+        put_number(at + LINKS_BYTES + 5, root.rank);
+    }
+    return payload;
+}
+
+struct payload *story_of_element(const struct payload *before, const char *failure)
+{
+    const char *told = before != NULL ? (const char *)before->data : "";
+    told = *told != '\0' ? told : error_text(MOOT_ERR_TASK_FAILED);
+    const size_t length = strlen(told);
+    struct links links = {.origin = length};
+    struct text story = {0};
+    if (before != NULL) {
+        links = read_links(before, length);
+    }
+    text_add(&story, "%.*s", (int)links.origin, told);
+    cut_to(&story, ORIGIN_TEXT_MAX);
+    const size_t origin = story.length;
+    if (links.first > 0) {
+        links.between += links.last;
+        text_add(&story, "%.*s", (int)links.first, told + links.origin);
+        if (links.between > 0) {
+            text_add(&story, "\n  so %u more failed, each by the one before",
+                     (unsigned)links.between);
+        }
+        text_add(&story, "\n  so %.*s", LINK_TEXT_MAX, failure);
+    } else {
+        text_add(&story, "\n  so %.*s", LINK_TEXT_MAX, failure);
+        links.first = story.length - origin;
+    }
+    links.origin = origin;
+    struct payload *payload = links_payload(&story, links, root_of(before));
+    text_release(&story);
+    return payload;
 }
 
 /* --- Stories --------------------------------------------------------------------- */
@@ -351,16 +453,4 @@ void story_of_wait(struct text *story, const struct moot *m, const struct task *
     }
 }
 
-void story_cut(struct text *story)
-{
-    static const char gap[] = "\n  ... (more of the chain) ...\n";
-    if (story->length <= TEXT_BYTES_MAX) {
-        return;
-    }
-    size_t head = TEXT_BYTES_MAX / 4;
-    size_t tail = TEXT_BYTES_MAX - head - (sizeof(gap) - 1);
-    memmove(story->bytes + head + sizeof(gap) - 1, story->bytes + story->length - tail,
-            tail + 1);
-    memcpy(story->bytes + head, gap, sizeof(gap) - 1);
-    story->length = TEXT_BYTES_MAX;
-}
+void story_cut(struct text *story) { cut_to(story, TEXT_BYTES_MAX); }

@@ -9,6 +9,18 @@
  * root cause as numbers: its kernel's code and the rank that ran it, four bytes each,
  * the lowest first.  At most LIMIT_ERROR_STORY_BYTES with these: a longer story loses
  * its middle, because the ends are what people need.
+ *
+ * Elements of arrays fail in longer chains, one array a step, and only the first
+ * failure is of use.  It stands first there, and what followed from it is told in three
+ * lines at most:
+ *
+ *     element 5: array 1409b001 of kernel 'first' on rank 0: kernel ... with code 7
+ *       so element 4 failed, of array 8bee072e of kernel 'next' on rank 0: it takes ...
+ *       so 37 more failed, each by the one before
+ *       so element 0 failed, of array 0b62322f of kernel 'next' on rank 2: it takes ...
+ *
+ * Where these parts begin stands behind such a text as numbers, so that the next
+ * element puts itself in the place of the last.
  */
 #ifndef NODE_TASKS_ERROR_CHAIN_H
 #define NODE_TASKS_ERROR_CHAIN_H
@@ -24,6 +36,9 @@ struct root_cause {
 
 /* An error's payload; NULL without memory. */
 struct payload *story_payload(struct text *story, struct root_cause root);
+/* That of an element that failed for want of what `before` says (NULL: is not known):
+ * it has the same root cause.  `failure` names the element. */
+struct payload *story_of_element(const struct payload *before, const char *failure);
 /* The root cause of a task's error, as far as it is known here. */
 struct root_cause story_root(const struct task *task);
 

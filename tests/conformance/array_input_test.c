@@ -359,6 +359,31 @@ static void what_takes_a_failed_element_fails(struct seat *seat)
     EXPECT(seat, moot_array_release(seat->m, two), MOOT_OK);
 }
 
+/* The first failure stands first, and the rest is short.  A rank whose own elements
+ * have not failed says who has. */
+static void a_chain_that_fails_says_why_first(struct seat *seat)
+{
+    moot_array array = spawn_one(seat, FAULTY, COUNT, 61, spreads[0]);
+    for (int step = 0; step < STEPS; step++) {
+        moot_array next_one = spawn_next(seat, array, COUNT, 2, spreads[0]);
+        EXPECT(seat, moot_array_release(seat->m, array), MOOT_OK);
+        array = next_one;
+    }
+    EXPECT(seat, moot_array_wait(seat->m, array, MOOT_FOREVER), MOOT_ERR_TASK_FAILED);
+    const char *why = moot_last_error(seat->m);
+    const bool here = strstr(why, "failed on another rank") == NULL;
+    const char *pump = strstr(why, "the pump is dry\n  so element ");
+    CHECK(seat, !here || (pump != NULL && strncmp(why, "element 5: ", 11) == 0));
+    CHECK(seat, !here || strstr(why, " more failed, each by the one before\n") != NULL);
+    CHECK(seat, (here || seat->size > 1) && strlen(why) < 800);
+    if (here) {
+        moot_task_info info;
+        EXPECT(seat, moot_task_info(seat->m, (moot_task){array.id}, &info), MOOT_OK);
+        CHECK(seat, info.code == 7);
+    }
+    EXPECT(seat, moot_array_release(seat->m, array), MOOT_OK);
+}
+
 static void refuse(struct seat *seat, moot_array_input input, int code, const char *why)
 {
     moot_array array;
@@ -462,6 +487,7 @@ static const struct scene scenes[] = {
     INPUT_SCENE(who_lacks_the_input_gets_it, .after = closes_well),
     INPUT_SCENE(inputs_come_in_their_order, .after = closes_well),
     INPUT_SCENE(what_takes_a_failed_element_fails, .after = closes_well),
+    INPUT_SCENE(a_chain_that_fails_says_why_first, .after = closes_well),
     INPUT_SCENE(what_is_no_input_is_refused, .after = closes_well),
     INPUT_SCENE(a_map_that_does_not_fit_says_why, .after = closes_well),
 };

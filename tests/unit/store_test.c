@@ -14,6 +14,7 @@
 #include "node/tasks/error_chain.h"
 #include "proto/limits.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -335,9 +336,83 @@ static void a_long_story_keeps_its_ends(void **state)
     assert_string_equal(text_get(&story), "");
 }
 
+/* The first failure stands first, however many elements fail for want of it. */
+static void a_chain_of_elements_stays_short(void **state)
+{
+    (void)state;
+    struct text story = {0};
+    struct task task = {.known = true, .status = MOOT_ERR_TASK_FAILED};
+    text_add(&story, "element 5: the pump is dry");
+    struct payload *before =
+        story_payload(&story, (struct root_cause){.code = 7, .rank = 3});
+    for (int i = 0; i < 1000; i++) {
+        char failure[64];
+        (void)snprintf(failure, sizeof(failure), "element %d failed", i);
+        struct payload *next = story_of_element(before, failure);
+        assert_non_null(next);
+        payload_drop(before);
+        before = next;
+        task.payload = before;
+        assert_int_equal(story_root(&task).code, 7);
+        assert_int_equal(story_root(&task).rank, 3);
+        if (i == 0) {
+            assert_string_equal((const char *)before->data,
+                                "element 5: the pump is dry\n"
+                                "  so element 0 failed");
+        }
+        if (i == 1) {
+            assert_string_equal((const char *)before->data,
+                                "element 5: the pump is dry\n"
+                                "  so element 0 failed\n"
+                                "  so element 1 failed");
+        }
+    }
+    assert_string_equal((const char *)before->data,
+                        "element 5: the pump is dry\n"
+                        "  so element 0 failed\n"
+                        "  so 998 more failed, each by the one before\n"
+                        "  so element 999 failed");
+    payload_drop(before);
+    text_release(&story);
+}
+
+/* Stories that are not known, or are long, or that another process has spoiled. */
+static void a_chain_of_elements_is_of_any_story(void **state)
+{
+    (void)state;
+    char failure[2000];
+    memset(failure, 'f', sizeof(failure));
+    failure[sizeof(failure) - 1] = '\0';
+    struct payload *story = story_of_element(NULL, failure);
+    assert_non_null(strstr((const char *)story->data, "\n  so fff"));
+    payload_drop(story);
+    struct text text = {0};
+    for (int i = 0; i < 1000; i++) {
+        text_add(&text, "  link %d failed:\n", i);
+    }
+    struct payload *before = story_payload(&text, NO_ROOT_CAUSE);
+    for (int i = 0; i < 3; i++) {
+        story = story_of_element(before, failure);
+        assert_true(story->size <= LIMIT_ERROR_STORY_BYTES);
+        assert_true(strstr((const char *)story->data, "link 999 failed") != NULL);
+        payload_drop(before);
+        before = story;
+    }
+    for (size_t at = strlen((const char *)before->data); at < before->size; at++) {
+        before->data[at] = before->data[at] != 0 ? 0xff : 0;
+    }
+    story = story_of_element(before, "the last");
+    assert_non_null(strstr((const char *)story->data, "\n  so the last"));
+    payload_drop(story);
+    payload_drop(before);
+    text_release(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_chain_of_elements_stays_short),
+        cmocka_unit_test(a_chain_of_elements_is_of_any_story),
         cmocka_unit_test(payloads_are_aligned_and_end_in_zero),
         cmocka_unit_test(the_last_holder_frees),
         cmocka_unit_test(small_memory_is_used_again),
