@@ -3,25 +3,32 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* The process has one, and not each moot: it ends once. */
+/* The process has one, and not each moot: it ends once.  Moots of several threads write
+ * them under the lock; pass_exit, which takes none, reads what was there before
+ * `marked` was set. */
+static pthread_mutex_t marks_lock = PTHREAD_MUTEX_INITIALIZER;
 static char lives_path[PATH_MAX], opens_path[PATH_MAX], finalizes_path[PATH_MAX],
     stalled_path[PATH_MAX], awaits_path[PATH_MAX];
-static pid_t marked; /* a forked child passes exit(), too; 0: there is no mark */
+/* 0: there is no mark.  A forked child passes exit(), too. */
+static _Atomic pid_t marked;
 
-static void (*see_exit)(void);
+static void (*_Atomic see_exit)(void); /* each moot that opens sets it */
 
 static void pass_exit(void)
 {
     if (marked == getpid()) {
-        if (see_exit != NULL) {
-            see_exit();
+        void (*const see)(void) = see_exit;
+        if (see != NULL) {
+            see();
         }
         unlink(lives_path);
     }
@@ -47,6 +54,17 @@ static bool mark(const char *folder, const char *name, char path[PATH_MAX])
     return mark_number(folder, name, (long)getpid(), path);
 }
 
+/* Leaves a mark, if the process has had a moot. */
+static void mark_live(const char *name, char path[PATH_MAX])
+{
+    const char *folder = getenv(ENDING_FOLDER);
+    if (folder != NULL && marked == getpid()) {
+        pthread_mutex_lock(&marks_lock);
+        mark(folder, name, path);
+        pthread_mutex_unlock(&marks_lock);
+    }
+}
+
 static void mark_drop(char path[PATH_MAX])
 {
     if (path[0] != '\0') {
@@ -55,48 +73,34 @@ static void mark_drop(char path[PATH_MAX])
     }
 }
 
-void ending_opens(void)
-{
-    const char *folder = getenv(ENDING_FOLDER);
-    if (folder != NULL && marked == getpid()) {
-        mark(folder, ENDING_OPENS, opens_path);
-    }
-}
+void ending_opens(void) { mark_live(ENDING_OPENS, opens_path); }
 
 void ending_awaits(uint32_t rank)
 {
     const char *folder = getenv(ENDING_FOLDER);
     if (folder != NULL) {
+        pthread_mutex_lock(&marks_lock);
         mark_number(folder, ENDING_AWAITS, (long)rank, awaits_path);
+        pthread_mutex_unlock(&marks_lock);
     }
 }
 
 void ending_opened(void)
 {
     const char *folder = getenv(ENDING_FOLDER);
+    pthread_mutex_lock(&marks_lock);
     mark_drop(opens_path);
     mark_drop(awaits_path);
     if (folder != NULL && marked != getpid() && atexit(pass_exit) == 0 &&
         mark(folder, ENDING_LIVES, lives_path)) {
         marked = getpid();
     }
+    pthread_mutex_unlock(&marks_lock);
 }
 
-void ending_finalizes(void)
-{
-    const char *folder = getenv(ENDING_FOLDER);
-    if (folder != NULL && marked == getpid()) {
-        mark(folder, ENDING_FINALIZES, finalizes_path);
-    }
-}
+void ending_finalizes(void) { mark_live(ENDING_FINALIZES, finalizes_path); }
 
-void ending_stalled(void)
-{
-    const char *folder = getenv(ENDING_FOLDER);
-    if (folder != NULL && marked == getpid()) {
-        mark(folder, ENDING_STALLED, stalled_path);
-    }
-}
+void ending_stalled(void) { mark_live(ENDING_STALLED, stalled_path); }
 
 /* True if the path fits. */
 static bool refusal_path(const char *folder, long pid, char path[PATH_MAX])

@@ -14,7 +14,8 @@
  * Whoever waits for a process leaves there, too, how it ended, under its number: nobody
  * else is told by the system.
  *
- * The marks are of any thread, but not of two at once.
+ * Any thread may call any of this.  Moots that a process opens at once have one mark of
+ * an opening, which goes when the first of them is open.
  */
 #ifndef NODE_CONFIG_ENDING_H
 #define NODE_CONFIG_ENDING_H
