@@ -325,8 +325,10 @@ static int spawn_checked(struct moot *m, struct lane *lane, struct spawn *spawn,
         return lane_fail(lane, MOOT_ERR_NO_MEMORY, "moot_array_spawn: no memory");
     }
     struct elements *elements = spawned.task->seldom->elements;
-    elements->scope = facts->reg.scope;
-    elements->once = once;
+    if (fresh) { /* later these run, and their threads read without the lock */
+        elements->scope = facts->reg.scope;
+        elements->once = once;
+    }
     error = fresh ? array_inputs_take(m, lane, elements, inputs) : MOOT_OK;
     if (error != MOOT_OK) {
         elements_free(m, spawned.task);
