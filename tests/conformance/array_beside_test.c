@@ -62,10 +62,12 @@ static void elements_run_where_the_others_do(struct seat *seat)
 {
     static const moot_spread spreads[] = {block, cyclic, hashed};
     for (int i = 0; i < 3; i++) {
+        EXPECT(seat, moot_group_open(seat->m), MOOT_OK); /* of `first`, too */
         moot_array first = spawn(seat, 0, spreads[i], (moot_array){0});
         moot_array second = spawn(seat, 1, block, first);
         moot_array third = spawn(seat, 2, spreads[i], second);
         EXPECT(seat, moot_array_release(seat->m, first), MOOT_OK);
+        EXPECT(seat, moot_group_close(seat->m, MOOT_FOREVER), MOOT_OK);
         EXPECT(seat, moot_array_wait(seat->m, second, MOOT_FOREVER), MOOT_OK);
         EXPECT(seat, moot_array_wait(seat->m, third, MOOT_FOREVER), MOOT_OK);
         EXPECT(seat, moot_barrier(seat->m), MOOT_OK);
