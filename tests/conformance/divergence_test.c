@@ -349,8 +349,8 @@ static void parks(struct seat *seat)
 
 static atomic_int in_need; /* so many ranks */
 
-/* What others need of rank 0 meanwhile, by hint, comes although it does not look: rank 0
- * stays away until they have it. */
+/* What others need of rank 0 meanwhile, by hint, comes although it does not look: rank
+ * 0 stays away until they have it. */
 static void need_of_busy(struct seat *seat, uint64_t first)
 {
     for (uint64_t i = 0; i < 30; i++) {
@@ -379,8 +379,8 @@ static void busy_chair(struct seat *seat)
 }
 
 /* A task that rank `rank` runs, behind another. */
-static moot_task spawn_behind(struct seat *seat, int kernel, int rank,
-                              uint64_t ms, const moot_task *after)
+static moot_task spawn_behind(struct seat *seat, int kernel, int rank, uint64_t ms,
+                              const moot_task *after)
 {
     moot_task task;
     EXPECT(seat,
