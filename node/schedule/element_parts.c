@@ -470,7 +470,7 @@ void parts_send_again(struct moot *m)
 
 /* --- In --------------------------------------------------------------------------- */
 
-/* It is of no number, as an asking is. */
+/* An asking has a number, and a wish has none. */
 static bool is_wish(const struct message *message)
 {
     return !hash_is_zero(&message->u.parts.of) && message->u.parts.seek == 0;

@@ -24,7 +24,7 @@ struct element_wish {
     uint64_t places[]; /* ascending: of those that it was not sent */
 };
 
-/* It is the array's from now on. */
+/* The wish is the array's from now on. */
 void wishes_add(struct moot *m, struct elements *elements, struct element_wish *wish);
 /* Elements have ended that may be wished for. */
 void wishes_note(struct moot *m, struct elements *elements);

@@ -416,7 +416,8 @@ static void what_is_no_input_is_refused(struct seat *seat)
     EXPECT(seat, moot_array_release(seat->m, one), MOOT_OK);
 }
 
-/* Of an array of 100 elements: both counts, and the element that has none. */
+/* The refusal for an array of 100 elements: both counts, and the element that has none.
+ */
 static void a_map_that_does_not_fit_says_why(struct seat *seat)
 {
     static const moot_map_window upside = {2, -1, MOOT_EDGE_CUT},

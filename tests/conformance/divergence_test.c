@@ -349,8 +349,8 @@ static void parks(struct seat *seat)
 
 static atomic_int in_need; /* so many ranks */
 
-/* What others need of rank 0 meanwhile, by hint, comes although it does not look: rank
- * 0 stays away until they have it. */
+/* Results that others need of rank 0 meanwhile, by hint, come though it does not look:
+ * rank 0 stays away until they have it. */
 static void need_of_busy(struct seat *seat, uint64_t first)
 {
     for (uint64_t i = 0; i < 30; i++) {
