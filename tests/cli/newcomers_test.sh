@@ -78,30 +78,31 @@ check "$name" "who left and who came is not said" \
 for wire in rings tcp; do
     name="two waves, over $wire"
     case $wire in
-    rings) run 0 -n 3 --max 6 "$growing" "$ledger" 30 a_0+1@4 a_1+2@8 ;;
-    tcp) MOOT_RINGS=off run 0 -n 3 --max 6 "$growing" "$ledger" 30 a_0+1@4 a_1+2@8 ;;
+    rings) run 0 -n 3 --max 6 "$growing" "$ledger" 30 a_0+1@4 a_1+2@8 a_0~3@20 ;;
+    tcp) MOOT_RINGS=off run 0 -n 3 --max 6 "$growing" "$ledger" 30 a_0+1@4 a_1+2@8 a_0~3@20 ;;
     esac
     tasks 1260
     joined 3
 done
 name="all that began leave"
-run 0 -n 3 --max 6 "$growing" "$ledger" 40 a_0+3@3 a_0-@20 a_1-@21 a_2-@22
+run 0 -n 3 --max 6 "$growing" "$ledger" 40 a_0+3@3 a_0~3@19 a_0-@20 a_1-@21 a_2-@22
 tasks 1680
 joined 3
 check "$name" "the summary does not say who left" says '^  left +3 ranks: 0, 1, 2$'
 name="each of eight is replaced in turn"
-run 0 -n 8 --max 9 "$growing" "$ledger" 90 a_0+1@3 a_0-@8 b_0+1@14 a_1-@20 a_2+1@24 a_2-@30 \
-    b_0+1@34 a_3-@40 b_0+1@44 a_4-@50 b_0+1@54 a_5-@60 b_0+1@64 a_6-@70 b_0+1@74 a_7-@80
+run 0 -n 8 --max 9 "$growing" "$ledger" 90 a_0+1@3 a_0~1@7 a_0-@8 b_0+1@14 a_1~2@19 a_1-@20 \
+    a_2+1@24 a_2~3@29 a_2-@30 b_0+1@34 a_3~4@39 a_3-@40 b_0+1@44 a_4~5@49 a_4-@50 \
+    b_0+1@54 a_5~6@59 a_5-@60 b_0+1@64 a_6~7@69 a_6-@70 b_0+1@74 a_7~8@79 a_7-@80
 tasks 3780
 joined 8
 name="frames are lost, doubled and late"
 MOOT_FAULTS='seed:3,drop:0.02,dup:0.02,delay:2ms+-2ms' \
-    run 0 -n 3 --max 5 "$growing" "$ledger" 20 a_0+1@3 a_1+1@6
+    run 0 -n 3 --max 5 "$growing" "$ledger" 20 a_0+1@3 a_1+1@6 a_0~2@15
 tasks 840
 
 # Neither shares a processor with the other, where there are two.
 name="one comes to one"
-run 0 -n 1 --max 2 "$growing" "$ledger" 12 a_0+1@3
+run 0 -n 1 --max 2 "$growing" "$ledger" 12 a_0+1@3 a_0~1@6
 check "$name" "it has not come" says '^moot: rank 1 \(b_0\) joins in view 2$'
 
 # --- At the end ---------------------------------------------------------------------------

@@ -1,10 +1,12 @@
 /* growing.c - a diverging program of which ranks come, leave and die while it runs.
  *
- *     growing LEDGER ROUNDS [WHO+COUNT@ROUND | WHO-@ROUND | WHO!@ROUND]...
+ *     growing LEDGER ROUNDS
+ *         [WHO+COUNT@ROUND | WHO~COUNT@ROUND | WHO-@ROUND | WHO!@ROUND]...
  *
  * ROUNDS rounds of 40 tasks and one that adds up.  Each rank leaves out one spawn of
  * ten, another one than its neighbours, and every round has a once task.  WHO is a
- * process: when it has begun that round it asks for so many more, leaves, or is killed.
+ * process: when it has begun that round it asks for so many more, waits until so many
+ * have joined, leaves, or is killed.
  * Each kernel adds a line to the LEDGER: which task, on which process.  A process that
  * comes later runs all rounds from the first one on.
  *
@@ -26,6 +28,8 @@ enum { WIDTH = 40, SKIPPED_OF = 10, ONCE = 1000 };
 
 static const char *process = "?";
 static int ledger = -1;
+static int joined_count; /* ranks that have joined since this one came */
+static moot_task kept;   /* of the round before */
 
 static void write_line(uint64_t number)
 {
@@ -113,8 +117,27 @@ static void run_round(moot *m, const moot_kernel_id kernels[2], uint64_t round)
     check(m, spawn(m, kernels[1], round * ONCE + WIDTH + 1, NULL, 0, "once"),
           round * ONCE + WIDTH + 1, true);
     must(m, moot_task_wait_all(m, tasks, count, MOOT_FOREVER), "wait");
-    for (size_t i = 0; i < count; i++) {
+    if (round > 1) {
+        must(m, moot_task_release(m, kept), "release");
+    }
+    kept = tasks[0];
+    for (size_t i = 1; i < count; i++) {
         must(m, moot_task_release(m, tasks[i]), "release");
+    }
+}
+
+static void count_joined(void *user, const moot_event *event)
+{
+    (void)event;
+    (*(int *)user)++;
+}
+
+/* The moot goes on in its waits, though there is nothing left to wait for. */
+static void await_joined(moot *m, int count)
+{
+    while (joined_count < count) {
+        must(m, moot_task_wait(m, kept, MOOT_FOREVER), "wait");
+        usleep(1000);
     }
 }
 
@@ -135,6 +158,8 @@ static bool act(moot *m, char **plan, uint64_t round)
         }
         if (what == '+' && moot_grow(m, count, NULL) != MOOT_OK) {
             fprintf(stderr, "growing: %s: %s\n", process, moot_last_error(m));
+        } else if (what == '~') {
+            await_joined(m, count);
         } else if (what == '!') {
             raise(SIGKILL);
         } else if (what == '-') {
@@ -176,6 +201,13 @@ int main(int argc, char **argv)
         {.name = "once", .fn = add_up, .flags = MOOT_KERNEL_ONCE}};
     must(m, moot_kernel_register(m, &kernel[0], &kernels[0]), "kernel");
     must(m, moot_kernel_register(m, &kernel[1], &kernels[1]), "kernel");
+    must(m,
+         moot_watch_add(m,
+                        &(moot_watch){.kinds = MOOT_EVENT_RANK_JOINED,
+                                      .fn = count_joined,
+                                      .user = &joined_count},
+                        &(moot_watch_id){0}),
+         "watch");
     const uint64_t rounds = strtoull(argv[2], NULL, 10);
     for (uint64_t round = 1; here && round <= rounds; round++) {
         here = act(m, argv + 3, round);
