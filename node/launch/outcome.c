@@ -302,6 +302,21 @@ static void unjoined_print(const struct rank_end *end, size_t rank, FILE *to)
     fputc('\n', to);
 }
 
+/* The story of others, who may have seen its end and not by which signal. */
+static void cause_print(const struct rank_end *end, const char *story, FILE *to)
+{
+    static const char signal[] = "of signal ";
+    const bool told = strncmp(story, signal, sizeof(signal) - 1) == 0;
+    if (end->struck_ns || !*story || (end->signal != 0 && !told)) {
+        fprintf(to, "%s%d (%s)%s", signal, end->signal,
+                end->struck_ns ? "by the fault plan" : strsignal(end->signal),
+                !end->struck_ns && *story ? " " : "");
+    }
+    if (!end->struck_ns) {
+        fputs(story, to);
+    }
+}
+
 static void loss_print(const struct outcome *outcome, const struct sheets *sheets,
                        size_t rank, enum rank_fate fate, FILE *to)
 {
@@ -326,12 +341,7 @@ static void loss_print(const struct outcome *outcome, const struct sheets *sheet
     const char *story = death_story_of(outcome, sheets, rank);
     fprintf(to, "  rank %zu died after %.3f s ", rank,
             ms_between(opened_ns(sheets), died_ns) / 1e3);
-    if (end->struck_ns || !*story) {
-        fprintf(to, "of signal %d (%s)", end->signal,
-                end->struck_ns ? "by the fault plan" : strsignal(end->signal));
-    } else {
-        fputs(story, to);
-    }
+    cause_print(end, story, to);
     sequel_print(outcome, sheets, rank, died_ns, to);
 }
 
