@@ -15,6 +15,7 @@
  * stands there once.
  */
 #include "node/api/moot_session.h"
+#include "tests/mpi/support/joined.h"
 #include "tests/mpi/support/must.h"
 
 #include <fcntl.h>
@@ -28,8 +29,7 @@ enum { WIDTH = 40, SKIPPED_OF = 10, ONCE = 1000 };
 
 static const char *process = "?";
 static int ledger = -1;
-static int joined_count; /* ranks that have joined since this one came */
-static moot_task kept;   /* of the round before */
+static moot_task kept; /* of the round before */
 
 static void write_line(uint64_t number)
 {
@@ -126,21 +126,6 @@ static void run_round(moot *m, const moot_kernel_id kernels[2], uint64_t round)
     }
 }
 
-static void count_joined(void *user, const moot_event *event)
-{
-    (void)event;
-    (*(int *)user)++;
-}
-
-/* The moot goes on in its waits, though there is nothing left to wait for. */
-static void await_joined(moot *m, int count)
-{
-    while (joined_count < count) {
-        must(m, moot_task_wait(m, kept, MOOT_FOREVER), "wait");
-        usleep(1000);
-    }
-}
-
 /* Does what the plan has for this process in that round; false: it has left. */
 static bool act(moot *m, char **plan, uint64_t round)
 {
@@ -159,7 +144,7 @@ static bool act(moot *m, char **plan, uint64_t round)
         if (what == '+' && moot_grow(m, count, NULL) != MOOT_OK) {
             fprintf(stderr, "growing: %s: %s\n", process, moot_last_error(m));
         } else if (what == '~') {
-            await_joined(m, count);
+            joined_await(m, kept, count);
         } else if (what == '!') {
             raise(SIGKILL);
         } else if (what == '-') {
@@ -201,13 +186,7 @@ int main(int argc, char **argv)
         {.name = "once", .fn = add_up, .flags = MOOT_KERNEL_ONCE}};
     must(m, moot_kernel_register(m, &kernel[0], &kernels[0]), "kernel");
     must(m, moot_kernel_register(m, &kernel[1], &kernels[1]), "kernel");
-    must(m,
-         moot_watch_add(m,
-                        &(moot_watch){.kinds = MOOT_EVENT_RANK_JOINED,
-                                      .fn = count_joined,
-                                      .user = &joined_count},
-                        &(moot_watch_id){0}),
-         "watch");
+    joined_watch(m);
     const uint64_t rounds = strtoull(argv[2], NULL, 10);
     for (uint64_t round = 1; here && round <= rounds; round++) {
         here = act(m, argv + 3, round);

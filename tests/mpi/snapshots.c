@@ -25,6 +25,7 @@
 #include "node/api/moot_session.h"
 #include "node/api/moot_watch.h"
 #include "node/diskstore/disk_snapshot.h"
+#include "tests/mpi/support/joined.h"
 #include "tests/mpi/support/must.h"
 
 #include <fcntl.h>
@@ -43,7 +44,6 @@ struct result {
 enum { WIDTH = 4 }; /* results that are made from each that varies */
 
 static int ledger = -1;
-static int joined_count; /* ranks that have joined since this one came */
 
 static int work(moot_call *call, void *user)
 {
@@ -119,21 +119,6 @@ static void live_on(void)
     }
 }
 
-static void count_joined(void *user, const moot_event *event)
-{
-    (void)event;
-    (*(int *)user)++;
-}
-
-/* The moot goes on in its waits, though there is nothing left to wait for. */
-static void await_joined(moot *m, moot_task last, int count)
-{
-    while (joined_count < count) {
-        must(m, moot_task_wait(m, last, MOOT_FOREVER), "wait");
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    }
-}
-
 /* Whether a word of the plan is for this process in that round; what it is to do, as
  * *what, and how often. */
 static bool is_for(const char *word, const char *process, uint64_t round, char *what,
@@ -163,7 +148,7 @@ static bool act(moot *m, char **plan, uint64_t round, moot_task last)
         if (what == '+') {
             must(m, moot_grow(m, count, NULL), "grow");
         } else if (what == '~') {
-            await_joined(m, last, count);
+            joined_await(m, last, count);
         } else {
             must(m, moot_leave(m), "leave");
             live_on();
@@ -192,13 +177,7 @@ static int run(uint64_t rounds, bool has_folder, char **plan)
          "kernel");
     must(m, moot_kernel_register(m, &(moot_kernel){.name = "made", .fn = work}, &made),
          "kernel");
-    must(m,
-         moot_watch_add(m,
-                        &(moot_watch){.kinds = MOOT_EVENT_RANK_JOINED,
-                                      .fn = count_joined,
-                                      .user = &joined_count},
-                        &(moot_watch_id){0}),
-         "watch");
+    joined_watch(m);
     moot_task last = {0};
     bool here = true;
     for (uint64_t round = 0; here && round < rounds; round++) {
