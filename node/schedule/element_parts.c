@@ -98,6 +98,14 @@ HOT static void put(struct moot *m, struct shipment *shipment, uint64_t place,
     parts->list[said->part_count++] = part;
 }
 
+/* The element at that place is asked for. */
+static void want(struct moot *m, struct shipment *shipment, uint64_t place)
+{
+    put(m, shipment, place, NULL);
+    m->schedule.parts.list[shipment->message.u.parts.part_count - 1].state =
+        PART_WANTED;
+}
+
 HOT static void put_own(struct moot *m, struct shipment *shipment,
                         const struct element_link *link, uint32_t own)
 {
@@ -238,8 +246,7 @@ static void wish_of(struct moot *m, const struct element_link *link, uint32_t ra
         const uint32_t home =
             elements_home_of(&link->from->spread, &link->from->homes, places[i]);
         if (home == rank || !members_is_here(m, home)) {
-            put(m, &shipment, places[i], NULL);
-            m->schedule.parts.list[said->part_count - 1].state = PART_WANTED;
+            want(m, &shipment, places[i]);
         }
     }
     post(m, &shipment);
@@ -355,8 +362,7 @@ static void seek_at(struct moot *m, const struct element_link *link, uint32_t ra
     said->of = link->from->task->hash;
     said->seek = link->seek;
     for (uint32_t i = 0; i < count; i++) {
-        put(m, &shipment, places[i], NULL);
-        m->schedule.parts.list[said->part_count - 1].state = PART_WANTED;
+        want(m, &shipment, places[i]);
     }
     post(m, &shipment);
 }
@@ -402,8 +408,7 @@ static void seek_one_at(struct moot *m, const struct named_array *array, uint64_
     said->count = array->spread.count;
     said->homes = array->spread.homes;
     said->seek = number;
-    put(m, &shipment, place, NULL);
-    m->schedule.parts.list[0].state = PART_WANTED;
+    want(m, &shipment, place);
     post(m, &shipment);
 }
 
