@@ -286,10 +286,10 @@ HOT void parts_flush(struct moot *m)
     grant_wishes(m);
 }
 
-HOT void parts_ended(struct moot *m, bool slow)
+HOT void parts_ended(struct moot *m, bool more)
 {
     const bool any = m->tasks.unsent != NULL || m->tasks.wished != NULL;
-    if (any && (slow || m->schedule.elements == NULL)) {
+    if (any && !more) {
         parts_flush(m);
     }
 }

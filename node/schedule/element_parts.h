@@ -1,8 +1,9 @@
 /* element_parts.h - results of elements on their way between the ranks of two arrays.
  *
  * When an own element has ended, the homes of the elements that take it are sent its
- * result (PARTS), with all others that are ready for the same rank: when nothing is
- * left to run, after a kernel that took long, and with the chores.  A result that is
+ * result (PARTS), with all others that are ready for the same rank: when no element
+ * that is known to be short is left to run, after a kernel that took long, and with the
+ * chores.  A result that is
  * too large is named only, and so is one that there is not: who takes it asks for it
  * (node/compose/element_gate.h).  Of a rank that leaves no large result can be asked
  * for, so it names that as elsewhere.  A rank that asks all members is answered at
@@ -23,8 +24,8 @@ struct element_link;
 struct elements;
 struct named_array;
 
-/* Elements of this rank have ended; `slow`: after a long run. */
-void parts_ended(struct moot *m, bool slow);
+/* Elements of this rank have ended; `more`: others do at once. */
+void parts_ended(struct moot *m, bool more);
 /* Sends what there is to be sent. */
 void parts_flush(struct moot *m);
 void parts_look(struct moot *m, uint64_t now_ns);

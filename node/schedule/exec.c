@@ -226,6 +226,14 @@ COLD static void end_check(struct moot *m, struct run *run)
     task_try_free(m, task);
 }
 
+/* What a short element leaves to be sent goes with what the next short ones do. */
+static bool more_comes_soon(const struct moot *m, const struct run *run)
+{
+    const struct elements *next = m->schedule.elements;
+    return run->call.element && next != NULL && next->task->kernel->short_runs > 0 &&
+           call_ran_ns(&run->call, m->now_ns) <= ELEMENT_SLOW_NS;
+}
+
 /* The run is free for another kernel then. */
 HOT static void end_run(struct moot *m, struct run *run)
 {
@@ -242,7 +250,7 @@ HOT static void end_run(struct moot *m, struct run *run)
         trace_element_end(m, task, run->call.index,
                           element_code(&run->call, run->code));
         element_end(m, &run->call, run->code);
-        parts_ended(m, call_ran_ns(&run->call, m->now_ns) > ELEMENT_SLOW_NS);
+        parts_ended(m, more_comes_soon(m, run));
     } else {
         end_of_kernel(m, &run->call, run->code);
         progress_send_free(m); /* whoever waits for it, before its inputs go */
@@ -467,7 +475,9 @@ static bool go_to_next(struct moot *m, struct run *run)
         return false;
     }
     run->left--;
-    progress_send_free(m);
+    if (!more_comes_soon(m, run)) {
+        progress_send_free(m);
+    }
     wait_release_ended(m);
     if (!another_may_follow(m, run) || !begin_next(m, lane, run)) {
         return false;
