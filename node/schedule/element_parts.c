@@ -57,10 +57,12 @@ static bool make_room(struct moot *m)
     return true;
 }
 
+/* To a rank that is gone nothing is sent: who counts what is on its way would wait for
+ * it to come. */
 HOT static void post(struct moot *m, struct shipment *shipment)
 {
     struct message_parts *said = &shipment->message.u.parts;
-    if (said->part_count > 0) {
+    if (said->part_count > 0 && members_is_here(m, shipment->to)) {
         said->parts = m->schedule.parts.list;
         said->bytes = m->schedule.parts.bytes;
         outbox_add_own(m, shipment->to, &shipment->message);
