@@ -3,7 +3,7 @@
  *
  * The core counts its own messages by type, and here it says which types matter.  Those
  * of the host (core_sent_own) are counted here.  One that says a view that is yet to
- * come here counts in that view; one of an older view counts in none, since its sender
+ * come here counts in that view, be it the one after the next; one of an older view counts in none, since its sender
  * begins anew, too.
  */
 #include "consensus/termination/termination_private.h"
@@ -59,5 +59,7 @@ void in_flight_enter_view(struct core *core)
     struct own_counts *own = &core->termination.own;
     const bool ahead =
         own->next_epoch == core->epoch && own->next_view_id == core->view_id;
-    *own = (struct own_counts){.taken = ahead ? own->next_taken : 0};
+    own->sent = 0;
+    own->taken = ahead ? own->next_taken : 0;
+    own->next_taken = own->next_epoch > core->epoch ? own->next_taken : 0;
 }

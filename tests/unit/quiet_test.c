@@ -87,6 +87,51 @@ static void nothing_fails_while_a_message_of_a_host_is_on_its_way(void **state)
     bench.direct_max = 0;
 }
 
+static void lose(uint32_t dead)
+{
+    bench.crashed[dead] = true;
+    for (uint32_t rank = 0; rank < bench.size; rank++) {
+        if (!bench.crashed[rank]) {
+            certify_at(rank, dead);
+        }
+    }
+    settle_until(bench.now + 100 * MS);
+}
+
+/* Rank 0's wait when two ranks have gone; the others are blocked, and rank 2 has taken
+ * `early` messages of that view before it was in the one before.  The view is told. */
+static int32_t end_of_wait(uint64_t early, uint64_t *epoch, uint64_t *view_id)
+{
+    bench_open_with(5, CORE_REPAIR, UINT64_C(10) * MS);
+    settle_until(bench.now + 50 * MS);
+    for (uint64_t i = 0; i < early; i++) {
+        take_own(1, 2, *epoch, *view_id);
+    }
+    lose(4);
+    lose(3);
+    core_view(bench.core[2], epoch, view_id);
+    for (uint64_t i = 0; i < early; i++) {
+        core_sent_own(bench.core[1]);
+    }
+    set_lane(1, CORE_LANE_BLOCKED);
+    set_lane(2, CORE_LANE_BLOCKED);
+    wait_for(0, MISSING, chaired_by(1, 0, 0));
+    settle_until(bench.now + 2000 * MS);
+    const int32_t code = bench.ended[0][MISSING];
+    bench_close();
+    return code;
+}
+
+/* It comes from a rank that is ahead by two views. */
+static void a_message_of_the_view_after_the_next_counts_there(void **state)
+{
+    (void)state;
+    uint64_t epoch = 0, view_id = 0;
+    assert_int_equal(end_of_wait(0, &epoch, &view_id), MOOT_ERR_NOT_HELD);
+    assert_int_equal(epoch, 3);
+    assert_int_equal(end_of_wait(2, &epoch, &view_id), MOOT_ERR_NOT_HELD);
+}
+
 static void need(uint32_t rank, int number, moot_hash hash, uint64_t wait)
 {
     struct core_event event = {.type = CORE_EV_NEED, .hash = hash};
@@ -496,6 +541,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_wait_of_who_has_come_least_far_ends),
         cmocka_unit_test(nothing_fails_while_a_message_of_a_host_is_on_its_way),
+        cmocka_unit_test(a_message_of_the_view_after_the_next_counts_there),
         cmocka_unit_test(what_one_wait_needs_fails_in_one_round),
         cmocka_unit_test(what_the_same_waits_need_fails_in_one_round),
         cmocka_unit_test(what_another_rank_waits_for_besides_fails_alone),
