@@ -6,6 +6,7 @@
 #include "node/engine/clock.h"
 #include "node/engine/engine.h"
 #include "node/schedule/element_end.h"
+#include "node/tasks/board.h"
 #include "node/tasks/element_inputs.h"
 #include "node/tasks/kernel.h"
 
@@ -94,6 +95,7 @@ HOT bool element_run_next(struct element_run *run, struct moot_call *call, int c
     call->place = place;
     __atomic_store_n(&call->index, array_index(&call->array->spread, place),
                      __ATOMIC_RELAXED); /* other threads may look */
+    board_go_on(call->lane->seat, call->index + 1);
     call->named = ELEMENT_NAMELESS;
     call->small = output;
     call->output = NULL;

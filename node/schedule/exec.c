@@ -278,7 +278,8 @@ static void enter(struct moot *m, struct lane *lane, const struct run *run)
     if (lane->seat == NULL) {
         lane->seat = board_seat(m);
     }
-    board_enter(m, lane->seat, run->call.task, is_alone(run));
+    board_enter(m, lane->seat, run->call.task,
+                run->call.element ? run->call.index + 1 : 0, is_alone(run));
     m->schedule.on_threads++;
     m->schedule.alone = is_alone(run);
 }

@@ -108,7 +108,7 @@ COLD static void kernel_place(struct moot *m, struct kernel *kernel)
 }
 
 HOT void board_enter(struct moot *m, struct board_seat *seat, const struct task *task,
-                     bool alone)
+                     uint64_t element, bool alone)
 {
     const char *label = task->seldom != NULL ? task->seldom->label : NULL;
     uint64_t word = WORD_BUSY | (alone ? WORD_ALONE : 0u);
@@ -123,6 +123,7 @@ HOT void board_enter(struct moot *m, struct board_seat *seat, const struct task 
         word |= WORD_LABELLED;
     }
     seat->hash = task->hash;
+    board_go_on(seat, element);
     word |= offset_of(m, task->kernel->on_board) << KERNEL_SHIFT |
             offset_of(m, task_site(task)) << SITE_SHIFT;
     atomic_store_explicit(&seat->word, word, memory_order_release);
@@ -176,6 +177,7 @@ uint32_t board_read(const void *from, struct board_run *out, uint32_t most)
         }
         struct board_run *run = &out[count++];
         *run = (struct board_run){.hash = seat->hash,
+                                  .element = atomic_load(&seat->element),
                                   .alone = word & WORD_ALONE,
                                   .blamed = word & WORD_BLAMED};
         text_read(from, word, KERNEL_SHIFT, run->kernel, sizeof(run->kernel));

@@ -4,8 +4,8 @@
  * or its own where there is none.  Each thread that runs kernels has a seat on it, with
  * the task of the innermost kernel there: one that is suspended in a wait does not run.
  * Names of kernels and call sites stand on the board once; a seat points to them.  To
- * take a seat for a task is two stores, and one to leave it (and a copy of the label,
- * if there is one).
+ * take a seat for a task is three stores, and one to leave it (and a copy of the label,
+ * if there is one).  Of an array its element stands there.
  *
  * Which thread a process died in is not told by the system.  Where the rank knows it,
  * because it ends itself or a kernel calls exit(), the seat says so; and how many
@@ -14,7 +14,8 @@
  * Who outlives the rank reads its board, and learns what it died of.  A board is
  * another process's to write: what is read there may be anything.
  *
- * Written under the engine lock, and read after the writer's death.
+ * Written under the engine lock, but for which element it is, and read after the
+ * writer's death.
  */
 #ifndef NODE_TASKS_BOARD_H
 #define NODE_TASKS_BOARD_H
@@ -42,14 +43,22 @@ enum { BOARD_SEATS = 64 };
 struct board_seat {
     _Alignas(128) atomic_uint_fast64_t word; /* 0: no kernel runs there */
     moot_hash hash;
+    atomic_uint_fast64_t element; /* 1 + its index in that array; 0: none */
     char label[LIMIT_LABEL_BYTES + 1];
     bool taken; /* by a thread */
 };
 
 /* Publishes the kernel that the thread is about to enter, and that it has left it.  The
- * seat may be NULL. */
+ * seat may be NULL; `element` as there. */
 void board_enter(struct moot *m, struct board_seat *seat, const struct task *task,
-                 bool alone);
+                 uint64_t element, bool alone);
+/* It goes on with another element of that array; outside the engine lock. */
+static inline void board_go_on(struct board_seat *seat, uint64_t element)
+{
+    if (seat != NULL) {
+        atomic_store_explicit(&seat->element, element, memory_order_relaxed);
+    }
+}
 
 /* The thread that has the seat ends the process. */
 void board_blame(struct board_seat *seat);
@@ -71,8 +80,9 @@ static inline void board_leave(struct board_seat *seat)
 /* One kernel that a rank was in when it died. */
 struct board_run {
     moot_hash hash;
-    bool alone;  /* no other kernel was to run beside it */
-    bool blamed; /* its thread ended the process */
+    uint64_t element; /* 1 + its index in that array; 0: none */
+    bool alone;       /* no other kernel was to run beside it */
+    bool blamed;      /* its thread ended the process */
     char kernel[LIMIT_KERNEL_NAME_BYTES + 1], site[LIMIT_SITE_BYTES + 1],
         label[LIMIT_LABEL_BYTES + 1]; /* "": not known, or none */
 };

@@ -5,6 +5,7 @@
 #include "node/tasks/board.h"
 #include "node/tasks/task.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -61,6 +62,9 @@ static void tell_ending(struct text *story, const struct ending *ending)
 static void tell_run(struct text *story, const struct board_run *run)
 {
     text_add(story, "kernel '%s', ", run->kernel[0] != '\0' ? run->kernel : "?");
+    if (run->element > 0) {
+        text_add(story, "element %" PRIu64 " of ", run->element - 1);
+    }
     task_describe_hash(story, &run->hash);
     if (run->label[0] != '\0') {
         text_add(story, " '%s'", run->label);
