@@ -256,6 +256,7 @@
     X(CRASHMOVED, "deaths are reported of keys that have moved, and no others")        \
     X(CRASHLATE, "who learns of a death when the view has gone on tells nobody")       \
     X(CRASHGIVEN, "a chair decides on owners whatever deaths it has heard of since")   \
+    X(CRASHDEALT, "the elements of the dead are dealt, however many died of them")     \
     X(CRASHRUNNING, "what somebody runs ends when enough have died of it")             \
     X(CRASHSURE, "a once task of which enough have died is CRASHED as any other")      \
     X(CRASHAGAIN, "one that is idempotent is run again, whoever has died of it")       \

@@ -19,6 +19,8 @@
  */
 #include "consensus/elements/elements_private.h"
 
+#include "consensus/ownership/ownership.h"
+
 #include <assert.h>
 
 /* --- Watching --------------------------------------------------------------------- */
@@ -149,13 +151,21 @@ void keeper_give(struct core *core, struct array_record *array, uint32_t to,
     range_set_release(set);
 }
 
-/* Nobody begins those of a cancelled array, or of one without a candidate. */
-static void end_orphans(struct core *core, struct array_record *array,
-                        const struct range_set *orphans)
+/* Enough ranks have died of its elements.  Of one that goes by stretches the leaves say
+ * what becomes of these (A17). */
+static bool is_deadly(const struct core *core, const struct array_record *array)
 {
-    const int32_t why = array->cancel_said ? MOOT_ERR_CANCELLED : MOOT_ERR_NO_CANDIDATE;
-    const struct array_failure failure = {1 + parts_first_index(array, orphans), why};
-    hear_ended(core, array, orphans, &failure);
+    return crash_is_deadly(core, array->task) &&
+           !hash_has(&array->task->hash, MOOT_HASH_STRETCHES) && !MUTANT(CRASHDEALT);
+}
+
+/* Why nobody begins what is nobody's of the array; OK: somebody does. */
+static int32_t why_not(const struct core *core, const struct array_record *array)
+{
+    return array->cancel_said                    ? MOOT_ERR_CANCELLED
+           : array_has_no_candidate(core, array) ? MOOT_ERR_NO_CANDIDATE
+           : is_deadly(core, array)              ? MOOT_ERR_CRASHED
+                                                 : MOOT_OK;
 }
 
 /* Once the view has settled. */
@@ -165,8 +175,11 @@ static void give_orphans(struct core *core, struct array_record *array)
     core->broken |= !keeper_find_orphans(core, array, &orphans);
     const bool may =
         orphans.count > 0 && core->membership.settled && !core->membership.no_quorum;
-    if (may && (array->cancel_said || array_has_no_candidate(core, array))) {
-        end_orphans(core, array, &orphans);
+    const int32_t why = may ? why_not(core, array) : MOOT_OK;
+    if (why != MOOT_OK) {
+        const struct array_failure failure = {1 + parts_first_index(array, &orphans),
+                                              why};
+        hear_ended(core, array, &orphans, &failure);
     } else if (may) {
         parts_deal(core, array, &orphans);
     }
@@ -358,6 +371,7 @@ void elements_turn(struct core *core)
         }
         core->elements.wanted |= array->wanted;
         if (!keeper_is_needed(core, array)) {
+            array->due = false; /* if there was news of it in between */
             move_behind(array, &core->elements.known);
         }
     }

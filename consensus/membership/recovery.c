@@ -137,7 +137,7 @@ static uint32_t judge(const struct core *core, const struct task_record *task)
         return REC_LOST;
     }
     bool again = hash_has(&task->hash, MOOT_HASH_IDEMPOTENT) && MUTANT(CRASHAGAIN);
-    if (crash_is_deadly(core, task) && !task->finder && !again) {
+    if (crash_ends(core, task) && !task->finder && !again) {
         bool once = hash_has(&task->hash, MOOT_HASH_ONCE) && !MUTANT(CRASHSURE);
         return once ? REC_MAYBE : REC_VERDICT;
     }

@@ -46,6 +46,11 @@ bool crash_is_deadly(const struct core *core, const struct task_record *task)
            !MUTANT(CRASHUNCOUNTED);
 }
 
+bool crash_ends(const struct core *core, const struct task_record *task)
+{
+    return crash_is_deadly(core, task) && !hash_has(&task->hash, MOOT_HASH_ARRAY);
+}
+
 /* To the chair of this view, whose reports are in already. */
 static void tell_chair(struct core *core, struct task_record *task,
                        const struct message_entry *said)

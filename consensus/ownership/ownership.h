@@ -164,6 +164,8 @@ void crash_note(struct core *core, struct task_record *task, uint32_t rank);
 void crash_suspect(struct task_record *task);
 /* As many have as end a task. */
 bool crash_is_deadly(const struct core *core, const struct task_record *task);
+/* Likewise, and it does: an array ends when its elements have (elements/keeper.c). */
+bool crash_ends(const struct core *core, const struct task_record *task);
 
 /* --- cancel.c --------------------------------------------------------------------- */
 

@@ -101,7 +101,7 @@ void verdict_decide(struct core *core, struct task_record *task, int32_t code)
 /* Enough ranks have died of it, as was learnt after its chair had looked at it. */
 static bool is_to_crash(const struct core *core, const struct task_record *task)
 {
-    return crash_is_deadly(core, task) && !MUTANT(CRASHGIVEN) && task->rec == NOBODY &&
+    return crash_ends(core, task) && !MUTANT(CRASHGIVEN) && task->rec == NOBODY &&
            task->own == CORE_OWN_NONE && task->have == CORE_HAVE_NOTHING &&
            !hash_has(&task->hash, MOOT_HASH_ONCE);
 }

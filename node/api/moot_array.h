@@ -271,7 +271,9 @@ MOOT_API int moot_array_spawn_some_at(moot *m, const moot_array_spec *spec,
  * TASK_FAILED if one of them failed: moot_last_error(m) names one, and says why on the
  * rank that ran it.  MAYBE_RAN if some of a once kernel may have run, and how they
  * ended is not known.  NOT_HELD if no rank, of its candidates, has spawned some of
- * them, and none can go on to do so; NO_CANDIDATE if no candidate is there any more. */
+ * them, and none can go on to do so; NO_CANDIDATE if no candidate is there any more.
+ * CRASHED if as many ranks as MOOT_CRASHES says died in elements of it: what the dead
+ * had of it no other rank runs. */
 MOOT_API int moot_array_wait(moot *m, moot_array array, moot_duration timeout);
 
 /* Asks that no element begins any more, on any rank; as moot_task_cancel.  Those that

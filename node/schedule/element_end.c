@@ -8,6 +8,7 @@
 #include "node/schedule/element_parts.h"
 #include "node/schedule/retry.h"
 #include "node/schedule/task_end.h"
+#include "node/tasks/death.h"
 #include "node/tasks/element_inputs.h"
 #include "node/tasks/element_wishes.h"
 #include "node/tasks/error_chain.h"
@@ -343,6 +344,39 @@ void element_deny(struct moot *m, struct elements *elements, uint32_t home)
     progress_wake(m);
 }
 
+/* Why what was nobody's has ended so; it is no rank's word. */
+static void story_of_end(struct text *story, const struct moot *m,
+                         const struct task *task, int code)
+{
+    const uint64_t fault = core_array_fault(task_entry(task));
+    task_describe(story, task);
+    if (fault > 0) {
+        text_add(story, ": element %" PRIu64, fault - 1);
+    } else {
+        text_add(story, ": an element");
+    }
+    if (code == MOOT_ERR_NO_CANDIDATE) {
+        text_add(story, ", and perhaps others: no candidate of the array is there any "
+                        "more, and nobody else runs them");
+    } else if (code == MOOT_ERR_NOT_HELD) {
+        text_add(story, ", and perhaps others, no rank has spawned: let one spawn it "
+                        "(moot_array_spawn_some), or do not wait for the array");
+    } else if (code == MOOT_ERR_MAYBE_RAN) {
+        text_add(story,
+                 ", and perhaps others, may have run on a rank that is gone, and is "
+                 "not started again: look at what it does outside, or spawn an array "
+                 "with another key");
+    } else if (code == MOOT_ERR_CRASHED) {
+        text_add(story,
+                 ", and perhaps others, have not run: enough ranks died in elements of "
+                 "the array (MOOT_CRASHES=%lld), and no other rank runs what these had",
+                 (long long)m->knobs.crashes);
+        death_add_stories(story, m, &task->hash, false);
+    } else {
+        text_add(story, " of the array failed on another rank, which says why");
+    }
+}
+
 void element_end_array(struct moot *m, struct task *task, int code)
 {
     const struct elements *elements = elements_of(task);
@@ -358,28 +392,10 @@ void element_end_array(struct moot *m, struct task *task, int code)
         }
         task_end(m, task, MOOT_OK, card);
     } else if (elements->story != NULL && code != MOOT_ERR_NOT_HELD &&
-               code != MOOT_ERR_NO_CANDIDATE) {
+               code != MOOT_ERR_NO_CANDIDATE && code != MOOT_ERR_CRASHED) {
         task_end(m, task, code, payload_hold(elements->story));
     } else {
-        const uint64_t fault = core_array_fault(task_entry(task));
-        task_describe(&story, task);
-        if (fault > 0) {
-            text_add(&story, ": element %" PRIu64, fault - 1);
-        } else {
-            text_add(&story, ": an element");
-        }
-        text_add(&story,
-                 code == MOOT_ERR_NO_CANDIDATE
-                     ? ", and perhaps others: no candidate of the array is there any "
-                       "more, and nobody else runs them"
-                 : code == MOOT_ERR_NOT_HELD
-                     ? ", and perhaps others, no rank has spawned: let one spawn "
-                       "it (moot_array_spawn_some), or do not wait for the array"
-                 : code == MOOT_ERR_MAYBE_RAN
-                     ? ", and perhaps others, may have run on a rank that is gone, and "
-                       "is not started again: look at what it does outside, or spawn "
-                       "an array with another key"
-                     : " of the array failed on another rank, which says why");
+        story_of_end(&story, m, task, code);
         task_end_with_story(m, task, code, NO_ROOT_CAUSE, &story);
     }
 }

@@ -27,7 +27,9 @@ static int public_code(int status)
                     status == MOOT_ERR_CYCLE || status == MOOT_ERR_NO_MEMORY ||
                     status == MOOT_ERR_RESULT_LOST || status == MOOT_ERR_MAYBE_RAN ||
                     status == MOOT_ERR_FINGERPRINT || status == MOOT_ERR_FILE ||
-                    status == MOOT_ERR_NOT_HELD; /* some of an array's elements */
+                    status == MOOT_ERR_NOT_HELD || /* some of an array's elements, */
+                    status == MOOT_ERR_NO_CANDIDATE || /* and so are these */
+                    status == MOOT_ERR_CRASHED;
     return own_code ? status : MOOT_ERR_TASK_FAILED;
 }
 

@@ -55,6 +55,22 @@ check "the figures" "they do not count the task" \
     [ "$(grep -c '^moot_tasks_crashed_total{.*} 1$' "$scratch/told")" -eq 1 ]
 "$build/moot" report "$scratch/trace" -o "$scratch/told" >/dev/null 2>&1
 check "the page" "it does not tell of a death" tells
+# Of an array it is the element that counts, and a close runs it no more.
+array() {
+    timeout -k 5 60 "$build/moot" run -n 5 "$build/tests/mpi/array_poison" "$@" \
+        >"$evidence" 2>&1 </dev/null
+    status=$?
+}
+evidence="$scratch/array"
+for how in plain again bound; do
+    array "$how"
+    check "an array ($how)" "the status is $status, not 139" [ "$status" -eq 139 ]
+    check "an array ($how)" "$(good_ranks) ranks are left, not 3" [ "$(good_ranks)" -eq 3 ]
+    check "an array ($how)" "a death's story lacks the element" \
+        says "rank [0-4] died of signal 11 .* in kernel 'deadly', element 13 of array .* 'grid'"
+done
+array once
+check "an array (once)" "$(good_ranks) ranks are left, not 4" [ "$(good_ranks)" -eq 4 ]
 run 4 kill
 check "a kill" "the status is 0" [ "$status" -ne 0 ]
 check "a kill" "it counts" no says 'MOOT_ERR_CRASHED'

@@ -340,6 +340,67 @@ static void who_leaves_hands_on_what_it_knows_of_deaths(void **state)
     }
 }
 
+/* --- Arrays ----------------------------------------------------------------------- */
+
+enum { ELEMENTS = 10 };
+
+static void spawn_array(moot_hash array)
+{
+    const struct array_spread spread = {.count = ELEMENTS, .kind = ARRAY_SPREAD_BLOCK};
+    const struct core_register reg = {.array = &spread};
+    for (uint32_t rank = 0; rank < bench.size; rank++) {
+        assert_int_equal(spawn_with(rank, POISON, array, reg), MOOT_OK);
+        begin_wait(rank, array);
+    }
+    pass(5 * MS);
+}
+
+/* Who was given that place of it, and has not died. */
+static uint32_t runner_of(uint64_t place)
+{
+    uint32_t found = bench.size;
+    for (uint32_t rank = 0; rank < bench.size; rank++) {
+        for (uint32_t i = 0; !bench.crashed[rank] && i < bench.given_count[rank]; i++) {
+            const struct range given = bench.given[rank][i];
+            found = place >= given.first && place < given.end ? rank : found;
+        }
+    }
+    return found;
+}
+
+static void end_elements(moot_hash array)
+{
+    for (uint32_t rank = 0; rank < bench.size; rank++) {
+        for (uint32_t i = 0; !bench.crashed[rank] && i < bench.given_count[rank]; i++) {
+            struct core_event event = {.type = CORE_EV_ELEMENTS, .hash = array};
+            event.u.elements.places = bench.given[rank][i];
+            assert_int_equal(step(rank, &event), MOOT_OK);
+        }
+    }
+    pass(5 * MS);
+}
+
+/* What the dead had is dealt once more; then it has ended, and the rest goes on. */
+static void nobody_gets_the_element_of_which_two_have_died(void **state)
+{
+    (void)state;
+    for (uint32_t chair = 0; chair < 5; chair++) {
+        open_bench(5);
+        const moot_hash array = chaired_by(chair, 0, MOOT_HASH_ARRAY);
+        spawn_array(array);
+        assert_int_equal(runner_of(3), 1);
+        die_of(1, 0x1d, array);
+        const uint32_t second = runner_of(3);
+        assert_true(second < bench.size);
+        die_of(second, 0x1d & ~(1u << second), array);
+        assert_int_equal(runner_of(3), bench.size);
+        assert_int_equal(bench.runs[POISON], 0);
+        end_elements(array);
+        assert_int_equal(bench.run_code[POISON], MOOT_ERR_CRASHED);
+        bench_close();
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -355,6 +416,7 @@ int main(void)
         cmocka_unit_test(a_suspect_runs_alone_and_then_counts),
         cmocka_unit_test(an_owner_hears_that_its_task_is_a_suspect),
         cmocka_unit_test(who_leaves_hands_on_what_it_knows_of_deaths),
+        cmocka_unit_test(nobody_gets_the_element_of_which_two_have_died),
     };
     bench_break_a_rule();
     return cmocka_run_group_tests(tests, NULL, NULL);

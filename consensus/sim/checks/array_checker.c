@@ -19,6 +19,7 @@ struct array_seen {
     bool *ended;          /* likewise: it has, somewhere, */
     bool *cancelled;      /* and nowhere but by a cancel */
     bool *barred;         /* who got it last knew by then that the array is cancelled */
+    bool ran;             /* its end has been run, somewhere */
     struct rankset ordered; /* ranks that know, from its chair of this view */
     struct rankset cancels; /* and whom that one told, */
     uint64_t cancels_in;    /* in which view */
@@ -358,7 +359,7 @@ static uint64_t count_open(const struct array_checker *checker,
     const struct array_seen *seen = &checker->arrays[sight->task];
     const bool good = sight->type == SIGHT_WAITED;
     uint64_t open = 0;
-    if (!good && !spec->parted && spec->homes == 0 &&
+    if (!good && !spec->parted && spec->homes == 0 && !spec->poison &&
         (spec->cancellers | spec->late_cancellers) == 0) {
         return seen->left;
     }
@@ -407,14 +408,14 @@ static uint32_t chair_of(const struct array_checker *checker, const struct sim *
 
 /* When the chair has an array end of which it counts elements as held by nobody, no
  * member has spawned one of these.  Where another ends it, or it waits for other ends,
- * a rank may have spawned some in between. */
+ * or is made again, a rank may have spawned some in between. */
 static void check_unheld(const struct array_checker *checker, struct sim *sim,
                          const struct sight *sight)
 {
     const struct program_task *spec = &checker->program->tasks[sight->task];
     const struct array_seen *seen = &checker->arrays[sight->task];
     const bool at_once =
-        spec->parted && spec->after.count == 0 &&
+        spec->parted && !spec->poison && !seen->ran && spec->after.count == 0 &&
         (spec->cancellers | spec->late_cancellers) == 0 &&
         checker->generations[sight->rank] == 0 &&
         chair_of(checker, sim, sight->task, sight->rank) == sight->rank;
@@ -563,6 +564,7 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
         check_ended(checker, sim, sight);
         if (sight->type == SIGHT_RUN) {
             check_unheld(checker, sim, sight);
+            checker->arrays[sight->task].ran = true;
         }
     } else if (sight->type == SIGHT_WAITED && sight->code == MOOT_ERR_NO_CANDIDATE) {
         check_no_candidate(checker, sim, sight);

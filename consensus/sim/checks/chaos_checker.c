@@ -148,6 +148,7 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
         storm_owe_suspects(checker, sight);
         if (sight->task < checker->program->task_count) {
             storm_check_alone(checker, sim, sight);
+            storm_check_dealt(checker, sim, sight);
         }
     } else if (sight->type == SIGHT_BLAME) {
         storm_see_blame(checker, sight);

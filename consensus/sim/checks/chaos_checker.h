@@ -27,7 +27,7 @@
  *                nobody who counts has been told NOT_HELD of it; and no MAYBE_RAN
  *                of an idempotent task before as many died of it (I23)
  *   crash limit  nobody who has been told CRASHED starts it; no chair that was told of
- *                enough deaths claims it, or gives it away
+ *                enough deaths claims it, or gives it away, or deals its elements
  *   crash bound  where all see the deaths, and nothing else befalls anybody but death,
  *                no task starts again of which enough have died, and no more ranks die
  *                of poison than that allows

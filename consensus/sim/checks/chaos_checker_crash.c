@@ -149,13 +149,29 @@ void storm_check_owner(const struct storm_checker *checker, struct sim *sim,
     const struct chaos_seen *seen = &checker->tasks[sight->task];
     bool decides =
         sight->point == CORE_POINT_CLAIM || sight->point == CORE_POINT_VOTE_CAST;
-    if (decides && !task_of(checker, sight->task)->once &&
+    const struct program_task *task = task_of(checker, sight->task);
+    if (decides && !task->once && task->elements == 0 &&
         knows_enough(checker, sim, sight->task, sight->rank)) {
         sim_fail(sim, "crash limit",
                  "rank %" PRIu32 " knows that %s died of %s, and %s", sight->rank,
                  ranks_text(&seen->told[sight->rank]).text,
                  storm_task_name(checker, sight->task),
                  sight->point == CORE_POINT_CLAIM ? "claims it" : "gives it away");
+    }
+}
+
+void storm_check_dealt(const struct storm_checker *checker, struct sim *sim,
+                       const struct sight *sight)
+{
+    const struct message *message = sight->message;
+    if (sight->type == SIGHT_SEND && message->type == MESSAGE_ELEMENTS &&
+        message->u.elements.what == ELEMENTS_YOURS &&
+        knows_enough(checker, sim, sight->task, sight->rank)) {
+        sim_fail(sim, "crash limit",
+                 "rank %" PRIu32 " knows that %s died of %s, and deals elements of it",
+                 sight->rank,
+                 ranks_text(&checker->tasks[sight->task].told[sight->rank]).text,
+                 storm_task_name(checker, sight->task));
     }
 }
 
@@ -344,13 +360,18 @@ static bool any_excused(const struct storm_checker *checker,
     return any;
 }
 
-bool storm_fits_poison(const struct storm_checker *checker, uint32_t task, int32_t code)
+bool storm_fits_poison(const struct storm_checker *checker, const struct sim *sim,
+                       uint32_t task, int32_t code)
 {
     const struct program_task *poison = task_of(checker, task);
     bool clear = poison->poison && program_runs(checker->program, task) &&
                  !program_shaky(checker->program, task) &&
                  !any_excused(checker, &poison->inputs) &&
                  !any_excused(checker, &poison->after);
+    if (poison->elements > 0 && code == MOOT_ERR_CRASHED &&
+        !storm_is_deadly(checker, sim, task)) {
+        return false;
+    }
     if (!clear || code == MOOT_ERR_NOT_HELD || code == MOOT_ERR_NO_CANDIDATE) {
         return true;
     }

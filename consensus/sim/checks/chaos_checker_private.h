@@ -188,6 +188,9 @@ void storm_check_owner(const struct storm_checker *checker, struct sim *sim,
                        const struct sight *sight);
 void storm_check_started(const struct storm_checker *checker, struct sim *sim,
                          const struct sight *sight);
+/* A chair that knows enough deals elements of an array. */
+void storm_check_dealt(const struct storm_checker *checker, struct sim *sim,
+                       const struct sight *sight);
 /* I24: the rank is told to run a task, a chair tells its owner, its kernel starts, and
  * ends, or waits for a child. */
 void storm_check_alone(struct storm_checker *checker, struct sim *sim,
@@ -202,8 +205,8 @@ void storm_check_told_alike(const struct storm_checker *checker, struct sim *sim
 bool storm_is_deadly(const struct storm_checker *checker, const struct sim *sim,
                      uint32_t task);
 /* The code with which a wait for a task that is poison may end. */
-bool storm_fits_poison(const struct storm_checker *checker, uint32_t task,
-                       int32_t code);
+bool storm_fits_poison(const struct storm_checker *checker, const struct sim *sim,
+                       uint32_t task, int32_t code);
 void storm_forget_crashes(const struct storm_checker *checker, struct chaos_seen *seen);
 
 /* --- chaos_checker_views.c ------------------------------------------------------- */

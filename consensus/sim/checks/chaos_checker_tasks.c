@@ -609,7 +609,7 @@ static void check_waited(struct storm_checker *checker, struct sim *sim,
         good = (program_fails(checker->program, sight->task) ||
                 storm_may_fail(checker, sight->task)) &&
                (may_be_lost(checker, sight) || /* poison that was never run */
-                storm_fits_poison(checker, sight->task, sight->code));
+                storm_fits_poison(checker, sim, sight->task, sight->code));
     }
     if (!good) {
         sim_fail(sim, "wait code", "rank %" PRIu32 "'s wait for %s ends with %" PRId32,

@@ -95,12 +95,26 @@ bool array_begin_some(struct host *host)
     return true;
 }
 
-/* The element in the middle fails, of a program's array that does. */
-static int32_t status_of(const struct sim *sim, uint32_t task, uint64_t place)
+/* The element in the middle: of a program's array that fails it does, and of one that
+ * is poison it kills who runs it. */
+static bool is_middle(const struct sim *sim, uint32_t task, uint64_t place)
 {
     const struct array_spread spread = sim_spread(sim, task);
-    const bool fails = sim->program->tasks[task].fails &&
-                       array_index(&spread, place) == spread.count / 2;
+    return array_index(&spread, place) == spread.count / 2;
+}
+
+static bool is_deadly(const struct sim *sim, uint32_t task, struct range places)
+{
+    bool deadly = false;
+    for (uint64_t at = places.first; at < places.end; at++) {
+        deadly |= sim->program->tasks[task].poison && is_middle(sim, task, at);
+    }
+    return deadly;
+}
+
+static int32_t status_of(const struct sim *sim, uint32_t task, uint64_t place)
+{
+    const bool fails = sim->program->tasks[task].fails && is_middle(sim, task, place);
     return fails ? MOOT_ERR_KERNEL_CODE : MOOT_OK;
 }
 
@@ -139,6 +153,9 @@ void array_go_on(struct host *host, uint32_t task, struct range places, uint64_t
 {
     if (life != host->life) {
         return;
+    }
+    if (is_deadly(host->sim, task, places) && !host->dead && !host->undone) {
+        strike_poison(host, task);
     }
     host->slots_used--;
     while (places.first < places.end && !host->dead && !host->undone) {

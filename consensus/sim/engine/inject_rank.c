@@ -88,11 +88,14 @@ static uint32_t machine_of(const struct sim *sim, const struct host *host)
                                   : 0;
 }
 
-/* Its kernel did not run alone, nor is anything known of threads. */
+/* Its kernel did not run alone, nor is anything known of threads; but of elements it is
+ * known which one it was. */
 static bool is_vague(const struct host *host, uint32_t culprit)
 {
-    return storm_of(host->sim)->vague && culprit < host->sim->program->task_count &&
-           host->slots_used > 1 && !host->records[culprit].alone;
+    const struct program *program = host->sim->program;
+    return storm_of(host->sim)->vague && culprit < program->task_count &&
+           program->tasks[culprit].elements == 0 && host->slots_used > 1 &&
+           !host->records[culprit].alone;
 }
 
 /* A rank that shares a machine with the dead learns what that died of. */

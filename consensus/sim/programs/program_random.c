@@ -502,7 +502,7 @@ static bool may_be_poison(const struct program *program, uint32_t index)
 {
     const struct program_task *task = &program->tasks[index];
     bool spawned = task->parent != PROGRAM_NONE || !rankset_empty(&task->holders);
-    return spawned && !task->fails && !task->poison && task->elements == 0;
+    return spawned && !task->fails && !task->poison && !task->stretches && !task->gaps;
 }
 
 /* One that few others take, so that much is left of the program; nested ones, of which

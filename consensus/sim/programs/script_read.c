@@ -164,7 +164,7 @@ static const struct property properties[] = {
     {"work", false, true},      {"result", false, false}, {"candidates", false, false},
     {"elements", false, true},  {"once", false, false},   {"idempotent", false, false},
     {"portable", false, false}, {"hint", false, false},   {"fails", false, true},
-    {"loose", false, false},    {"poison", false, false}};
+    {"loose", false, false},    {"poison", false, true}};
 enum { PROPERTIES = sizeof(properties) / sizeof(*properties) };
 
 /* Those of the line that is read, as far as they have been. */
@@ -272,7 +272,7 @@ static bool read_clauses(struct script_reader *reader, struct script_set *set)
     }
     if (set->elements > 0 && clauses.not_of_arrays != NULL) {
         return lex_wrong(&reader->word, clauses.place.column - 1, clauses.place.length,
-                         "after, work, fails",
+                         "after, work, fails, poison",
                          "a task array has no property \"%s\" here: leave it out",
                          clauses.not_of_arrays->name);
     }
