@@ -21,7 +21,8 @@
  *    top-level spawn, wait or park, and should end, wait, or call moot_park() when it
  *    stops spawning;
  *  - a struct that a program fills is zero by default: a zero field means the
- *    documented default.  Its first field is its `size`, sizeof or 0; 0 is what the
+ *    documented default.  Its first field is its `size`, sizeof or 0 (small ones that
+ *    have none never grow, and are filled as `= {0}`, in C++ `= {}`); 0 is what the
  *    first release of this ABI had, so a field that came later, which says so, needs
  *    it.  Structs grow behind their last field only, and programs and libraries of
  *    different releases take each other's, but for a field that is set and that the

@@ -123,12 +123,17 @@ typedef struct moot_map_id {
     uint64_t id;
 } moot_map_id;
 
-#define MOOT_MAP_SAME ((moot_map_id){0})      /* element i takes element i */
-#define MOOT_MAP_ALL ((moot_map_id){1})       /* each takes all */
-#define MOOT_MAP_WINDOW ((moot_map_id){2})    /* map_args: a moot_map_window */
-#define MOOT_MAP_SHIFT ((moot_map_id){3})     /* a moot_map_shift */
-#define MOOT_MAP_TRANSPOSE ((moot_map_id){4}) /* a moot_map_transpose */
-#define MOOT_MAP_BLOCKS ((moot_map_id){5})    /* a moot_map_blocks */
+#ifdef __cplusplus
+#define MOOT_MAP_NUMBER(number) (moot_map_id{number})
+#else
+#define MOOT_MAP_NUMBER(number) ((moot_map_id){number})
+#endif
+#define MOOT_MAP_SAME MOOT_MAP_NUMBER(0)      /* element i takes element i */
+#define MOOT_MAP_ALL MOOT_MAP_NUMBER(1)       /* each takes all */
+#define MOOT_MAP_WINDOW MOOT_MAP_NUMBER(2)    /* map_args: a moot_map_window */
+#define MOOT_MAP_SHIFT MOOT_MAP_NUMBER(3)     /* a moot_map_shift */
+#define MOOT_MAP_TRANSPOSE MOOT_MAP_NUMBER(4) /* a moot_map_transpose */
+#define MOOT_MAP_BLOCKS MOOT_MAP_NUMBER(5)    /* a moot_map_blocks */
 
 enum moot_edge {
     MOOT_EDGE_CUT, /* what lies beyond the ends is left out */

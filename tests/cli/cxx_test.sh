@@ -1,6 +1,7 @@
 #!/bin/sh
 # cxx_test.sh - programs in C++ include the headers without a warning, fill structs as the
-# manual says, and run; and what they write is C, too.
+# manual says, and run, task arrays and their maps among them; and what they write is C,
+# too.
 set -u
 
 # shellcheck source=tests/cli/check.sh
@@ -21,22 +22,29 @@ compile() {
         -Wl,-rpath,"$(realpath "$BUILD")" $(mpicxx --showme:link) -lm \
         ${SANITIZE:+-fsanitize=$SANITIZE} >"$scratch/out" 2>&1
 }
-# sum RANKS NAME
+# sum RANKS NAME SUM
 sum() {
     timeout 60 "$BUILD/moot" run -n "$1" "$scratch/$2" >"$scratch/out" 2>&1 &&
-        [ "$(grep -c 'the sum is 140$' "$scratch/out")" -eq "$1" ]
+        [ "$(grep -c "the sum is $3\$" "$scratch/out")" -eq "$1" ]
 }
+squares=$program
+arrays=tests/cli/cxx/sums.cc
 
-for standard in c++11 c++17; do
+for standard in c++11 c++17 c++20; do
     for compiler in g++ clang++; do
+        program=$arrays
+        check "$compiler $standard, moot_array.h" "it has warnings" \
+            compile "$compiler" "$standard" "arrays-$compiler"
+        program=$squares
         check "$compiler $standard" "it has warnings" \
             compile "$compiler" "$standard" "plain-$compiler"
         check "$compiler $standard, moot_mpi.h" "it has warnings" \
             compile "$compiler" "$standard" "mpi-$compiler" -DWITH_MPI
     done
 done
-check "3 ranks" "not every rank has the sum" sum 3 plain-g++
-check "2 ranks, moot_open_comm" "not every rank has the sum" sum 2 mpi-g++
+check "3 ranks" "not every rank has the sum" sum 3 plain-g++ 140
+check "2 ranks, moot_open_comm" "not every rank has the sum" sum 2 mpi-g++ 140
+check "2 ranks, arrays" "not every rank has the sum" sum 2 arrays-g++ 594
 
 # As other programs include headers of C; and the idiom in C itself.
 cat >"$scratch/linkage.cc" <<'END'
