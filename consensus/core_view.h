@@ -50,6 +50,9 @@ bool core_array_ended(const void *entry);
 /* 1 + the least index of its elements that ended otherwise than well, as is known here;
  * 0: of none. */
 uint64_t core_array_fault(const void *entry);
+/* How many elements the array has; 0: it is none, or this core has not heard of that.
+ */
+uint64_t core_array_count(const void *entry);
 /* This rank has closed the scope, by name. */
 bool core_scope_closed(const struct core *core, const moot_hash *scope);
 

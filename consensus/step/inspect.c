@@ -68,6 +68,12 @@ uint64_t core_array_fault(const void *entry)
     return array != NULL ? array_first_fault(array).index_plus_one : 0;
 }
 
+uint64_t core_array_count(const void *entry)
+{
+    const struct array_record *array = task_ext(entry)->array;
+    return array != NULL ? array->spread.count : 0;
+}
+
 bool core_any_leaving(const struct core *core)
 {
     return core->reclaim.drop.leaving > 0;

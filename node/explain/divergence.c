@@ -1,15 +1,17 @@
 /* divergence.c - see divergence.h.
  *
  * A spawn is a cell of three lines: its call site, its hash with the kernel, its label
- * (left out where neither column has one).  A cell that stands alone has its line to
- * itself; nothing else wraps but the list of ranks above a column, which is worth more
- * whole.  Text of the program's is printed as one line: control characters become '?'.
+ * behind the count of an array (left out where neither column has one).  A cell that
+ * stands alone has its line to itself; nothing else wraps but the list of ranks above a
+ * column, which is worth more whole.  Text of the program's is printed as one line:
+ * control characters become '?'.
  */
 #include "node/explain/divergence.h"
 
 #include "hashing/identity.h"
 #include "hashing/rankset.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,6 +19,7 @@ enum {
     COLUMN = 47, /* 2 for the mark, two columns, 3 between them: 99 */
     CELL_LINES = 3,
     CELL_BYTES = 512,
+    COUNT_BYTES = 40,
     RANKS_BYTES = 256
 };
 
@@ -82,6 +85,18 @@ static const char *spawn_word(const moot_hash *hash)
     return hash_has(hash, MOOT_HASH_ARRAY) ? "array" : "task";
 }
 
+/* "20 elements", "" of what is no array. */
+static const char *name_count(const struct divergence_spawn *spawn,
+                              char text[COUNT_BYTES])
+{
+    text[0] = '\0';
+    if (spawn->count > 0) {
+        (void)snprintf(text, COUNT_BYTES, "%" PRIu64 " element%s", spawn->count,
+                       spawn->count == 1 ? "" : "s");
+    }
+    return text;
+}
+
 static void fill(struct cell *cell, const struct divergence_spawn *spawn)
 {
     memset(cell, 0, sizeof(*cell));
@@ -96,8 +111,13 @@ static void fill(struct cell *cell, const struct divergence_spawn *spawn)
         cell->line[1], CELL_BYTES, "  %s %.8s%s%s%s", spawn_word(&spawn->hash),
         hash_format(&spawn->hash, digits), spawn->kernel != NULL ? " of kernel '" : "",
         spawn->kernel != NULL ? spawn->kernel : "", spawn->kernel != NULL ? "'" : "");
-    if (spawn->label != NULL) {
-        (void)snprintf(cell->line[2], CELL_BYTES, "  '%s'", spawn->label);
+    char count[COUNT_BYTES];
+    const bool labelled = spawn->label != NULL, counted = spawn->count > 0;
+    if (labelled || counted) {
+        (void)snprintf(cell->line[2], CELL_BYTES, "  %s%s%s%s%s",
+                       name_count(spawn, count), labelled && counted ? " " : "",
+                       labelled ? "'" : "", labelled ? spawn->label : "",
+                       labelled ? "'" : "");
     }
     for (int i = 0; i < CELL_LINES; i++) {
         make_plain(cell->line[i]);
@@ -207,14 +227,16 @@ void divergence_compose(struct text *text, const struct divergence *divergence)
 
 static void add_spawn(struct text *text, const struct divergence_spawn *spawn)
 {
-    char digits[MOOT_HASH_TEXT_BYTES], what[CELL_BYTES], site[CELL_BYTES];
+    char digits[MOOT_HASH_TEXT_BYTES], what[CELL_BYTES], site[CELL_BYTES],
+        count[COUNT_BYTES];
     if (hash_is_zero(&spawn->hash)) {
         text_add(text, "nothing");
         return;
     }
     (void)snprintf(
-        what, sizeof(what), "%s %.8s%s%s%s%s%s%s", spawn_word(&spawn->hash),
-        hash_format(&spawn->hash, digits), spawn->kernel != NULL ? " of kernel '" : "",
+        what, sizeof(what), "%s %.8s%s%s%s%s%s%s%s%s", spawn_word(&spawn->hash),
+        hash_format(&spawn->hash, digits), spawn->count > 0 ? " of " : "",
+        name_count(spawn, count), spawn->kernel != NULL ? " of kernel '" : "",
         spawn->kernel != NULL ? spawn->kernel : "", spawn->kernel != NULL ? "'" : "",
         spawn->label != NULL ? " '" : "", spawn->label != NULL ? spawn->label : "",
         spawn->label != NULL ? "'" : "");

@@ -37,6 +37,7 @@ static struct divergence_spawn spawn_of(const struct moot *m, const moot_hash *h
     if (task != NULL) {
         spawn.kernel = task->kernel != NULL ? task->kernel->name : NULL;
         spawn.label = task_label(task);
+        spawn.count = core_array_count(task_entry(task));
     }
     return spawn;
 }

@@ -20,6 +20,12 @@
     }
 #define LONG_PATH "/a/very/long/path/that/nobody/would/type/src/solver/multigrid.c:1234"
 #define LONG_NAME "smooth_with_a_kernel_name_that_is_longer_than_its_column"
+#define ARRAY(byte)                                                                    \
+    {                                                                                  \
+        {                                                                              \
+            (byte), 0xbc, 0xde, 0xf0, [15] = MOOT_HASH_ARRAY                           \
+        }                                                                              \
+    }
 
 static struct rankset set_of(uint32_t first, uint32_t count, uint32_t step)
 {
@@ -67,6 +73,36 @@ static void columns_show_the_lines_side_by_side(void **state)
         "! main.c:20                                       | main.c:24\n"
         "!   task 03bcdef0 of kernel 'step'                |   task 04bcdef0\n"
         "!   'rows'                                        |\n");
+    rankset_release(&left);
+    rankset_release(&right);
+}
+
+/* Arrays that differ in their counts alone look alike otherwise. */
+static void arrays_have_their_counts(void **state)
+{
+    (void)state;
+    struct rankset left = set_of(0, 1, 1), right = set_of(1, 1, 1);
+    struct text line = {0};
+    const struct divergence divergence = {
+        .position = 1,
+        .witness = 0,
+        .side_count = 2,
+        .side = {{{ARRAY(3), "main.c:20", "one", "cnt", 20}, &left},
+                 {{ARRAY(4), "main.c:20", "one", NULL, 1}, &right}}};
+    check_text(
+        &divergence,
+        "moot: the ranks diverged (MOOT_DIVERGENCE=strict).\n"
+        "The first difference is spawn number 1 of lane 0, marked '!'.\n"
+        "  rank 0                                          | rank 1\n"
+        "! main.c:20                                       | main.c:20\n"
+        "!   array 03bcdef0 of kernel 'one'                |   array 04bcdef0 of "
+        "kernel 'one'\n"
+        "!   20 elements 'cnt'                             |   1 element\n");
+    divergence_summarise(&line, &divergence);
+    assert_non_null(strstr(text_get(&line),
+                           "array 03bcdef0 of 20 elements of kernel 'one' 'cnt' "
+                           "(main.c:20) on rank 0, array 04bcdef0 of 1 element of"));
+    text_release(&line);
     rankset_release(&left);
     rankset_release(&right);
 }
@@ -129,7 +165,7 @@ static void no_line_is_wider_than_100(void **state)
     for (size_t length = 0; length < sizeof(name); length++) {
         memset(name, 'n', length);
         name[length] = '\0';
-        struct divergence_spawn spawn = {HASH(9), name, name, name};
+        struct divergence_spawn spawn = {HASH(9), name, name, name, 0};
         struct divergence divergence = {.position = 2,
                                         .before_count = 1,
                                         .before = {spawn},
@@ -206,6 +242,7 @@ int main(void)
         cmocka_unit_test(one_rank_of_each_side_tells),
         cmocka_unit_test(one_line_names_each_side),
         cmocka_unit_test(columns_show_the_lines_side_by_side),
+        cmocka_unit_test(arrays_have_their_counts),
         cmocka_unit_test(long_names_are_cut_and_lines_stay_whole),
         cmocka_unit_test(a_roll_that_ends_and_a_third_side_are_shown),
         cmocka_unit_test(no_line_is_wider_than_100),
