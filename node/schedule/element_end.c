@@ -119,8 +119,8 @@ bool element_lost_input(struct moot_call *call)
     const struct element_link *link;
     const struct element_source *source = find_lost(call, &link, &slot);
     if (source != NULL && !link->single && link_place(link, slot) == LINK_NOWHERE) {
-        text_add(&call->why, "input %u has none for it: %s", link->number,
-                 (const char *)source->payload->data);
+        text_add(&call->why, "it did not run: input %u has none for it: %s",
+                 link->number, (const char *)source->payload->data);
     }
     return source != NULL;
 }
@@ -200,7 +200,11 @@ static void note_failure(struct moot *m, struct moot_call *call, int code)
     if (code == MOOT_OK) {
         code = call->no_memory ? MOOT_ERR_NO_MEMORY : MOOT_ERR_NO_OUTPUT;
     }
-    story_of_kernel(&story, m, call->task, code, text_get(&call->why));
+    if (call->lacks && call->why.length > 0) {
+        story_of_no_run(&story, m, call->task, text_get(&call->why));
+    } else {
+        story_of_kernel(&story, m, call->task, code, text_get(&call->why));
+    }
     payload_drop(elements->story);
     elements->story = story_payload(
         &story, (struct root_cause){.code = code, .rank = (int)m->group.rank});
@@ -303,28 +307,69 @@ void element_cancel_array(struct moot *m, struct task *task)
     progress_wake(m);
 }
 
-/* The first of them is told, unless one that failed is before it. */
-static void note_denied(struct moot *m, struct elements *elements, uint64_t index)
+/* So many ranges of indices are told, and looked at, at most. */
+enum { RANGES_TOLD = 8, RANGES_LOOKED_AT = 64 };
+
+/* The indices of those that may have run.  False: there are more, or no memory. */
+static bool find_denied(const struct elements *elements, struct range_set *out)
+{
+    bool all = true;
+    for (const struct element_block *block = elements->blocks; block != NULL && all;
+         block = block->next) {
+        const uint64_t first = block->places.first;
+        for (uint64_t place = first; place < block->places.end && all; place++) {
+            if (block->results[place - first] == &element_maybe_ran) {
+                const uint64_t index = array_index(&elements->spread, place);
+                all = out->count < RANGES_LOOKED_AT &&
+                      range_set_add(out, (struct range){index, index + 1});
+            }
+        }
+    }
+    return all;
+}
+
+/* "element 3", "elements 3-7, 9" */
+static void tell_indices(struct text *story, const struct range_set *set, bool all)
+{
+    const struct range *ranges = range_set_items(set);
+    text_add(story, range_set_size(set) == 1 ? "element " : "elements ");
+    for (uint32_t i = 0; i < set->count && i < RANGES_TOLD; i++) {
+        text_add(story, i == 0 ? "%" PRIu64 : ", %" PRIu64, ranges[i].first);
+        if (ranges[i].end - ranges[i].first > 1) {
+            text_add(story, "-%" PRIu64, ranges[i].end - 1);
+        }
+    }
+    if (!all) {
+        text_add(story, ", and others");
+    } else if (set->count > RANGES_TOLD) {
+        text_add(story, ", ... (%" PRIu64 " in all)", range_set_size(set));
+    }
+}
+
+/* They are told, unless one that failed is before them. */
+static void note_denied(struct moot *m, struct elements *elements)
 {
     struct text story = {0};
-    if (elements->failed != 0 && elements->failed <= index + 1) {
-        return;
+    struct range_set denied = {0};
+    const bool all = find_denied(elements, &denied);
+    const uint64_t first = denied.count > 0 ? range_set_items(&denied)->first : 0;
+    if (denied.count > 0 && (elements->failed == 0 || elements->failed >= first + 1)) {
+        task_describe(&story, elements->task);
+        text_add(&story, ": ");
+        tell_indices(&story, &denied, all);
+        text_add(&story,
+                 " may have run: a rank that is gone had leave to begin them, or they "
+                 "began before and were forgotten; none of them is started again: look "
+                 "at what they were to do, and spawn an array by another key to do it "
+                 "once more");
+        payload_drop(elements->story);
+        elements->story =
+            story_payload(&story, (struct root_cause){.code = MOOT_ERR_MAYBE_RAN,
+                                                      .rank = (int)m->group.rank});
+        elements->failed = first + 1;
     }
-    task_describe(&story, elements->task);
-    text_add(
-        &story,
-        ": element %" PRIu64
-        ", and perhaps others, may have run: a rank that is gone had leave to begin "
-        "them, or they began before and were forgotten; none of them is started "
-        "again: look at what they were to do, and spawn an array by another key to "
-        "do it once more",
-        index);
-    payload_drop(elements->story);
-    elements->story =
-        story_payload(&story, (struct root_cause){.code = MOOT_ERR_MAYBE_RAN,
-                                                  .rank = (int)m->group.rank});
-    elements->failed = index + 1;
     text_release(&story);
+    range_set_release(&denied);
 }
 
 void element_deny(struct moot *m, struct elements *elements, uint32_t home)
@@ -332,11 +377,10 @@ void element_deny(struct moot *m, struct elements *elements, uint32_t home)
     struct task *task = elements->task;
     for (struct element_block *block = elements->blocks; block != NULL;
          block = block->next) {
-        const uint64_t first = block->places.first;
         if (block->held && block->open > 0 &&
-            elements_stretch(&elements->spread, first) == home) {
-            note_denied(m, elements, array_index(&elements->spread, first));
+            elements_stretch(&elements->spread, block->places.first) == home) {
             elements_deny(m, elements, block);
+            note_denied(m, elements);
             elements_go_on(m);
             tell_block(m, task, block);
         }
@@ -344,9 +388,29 @@ void element_deny(struct moot *m, struct elements *elements, uint32_t home)
     progress_wake(m);
 }
 
-/* Why what was nobody's has ended so; it is no rank's word. */
-static void story_of_end(struct text *story, const struct moot *m,
-                         const struct task *task, int code)
+/* Those that may have run are of the share of a rank that is gone. */
+static void tell_share(struct text *story, const struct elements *elements,
+                       uint64_t index)
+{
+    const struct array_spread *spread = &elements->spread;
+    const uint32_t home = elements_stretch(spread, array_place(spread, index));
+    const uint64_t first = array_home_first(spread, home);
+    const uint64_t end = array_home_first(spread, home + 1);
+    text_add(story, ", and perhaps others of the share of rank %" PRIu32,
+             rankset_at(elements->homes.ranks, home));
+    if (spread->kind == ARRAY_SPREAD_BLOCK) {
+        text_add(story, ", %" PRIu64 "-%" PRIu64, first, end - 1);
+    } else {
+        text_add(story, ", %" PRIu64 " elements", end - first);
+    }
+    text_add(story, ", may have run there, and none of them is started again: look at "
+                    "what they were to do, and spawn an array by another key to do it "
+                    "once more");
+}
+
+/* Another rank has found it, or none has run it. */
+static void tell_fault(struct text *story, const struct moot *m,
+                       const struct task *task, int code)
 {
     const uint64_t fault = core_array_fault(task_entry(task));
     task_describe(story, task);
@@ -355,17 +419,21 @@ static void story_of_end(struct text *story, const struct moot *m,
     } else {
         text_add(story, ": an element");
     }
-    if (code == MOOT_ERR_NO_CANDIDATE) {
-        text_add(story, ", and perhaps others: no candidate of the array is there any "
-                        "more, and nobody else runs them");
-    } else if (code == MOOT_ERR_NOT_HELD) {
-        text_add(story, ", and perhaps others, no rank has spawned: let one spawn it "
-                        "(moot_array_spawn_some), or do not wait for the array");
+    if (code == MOOT_ERR_MAYBE_RAN && fault > 0) {
+        tell_share(story, elements_of(task), fault - 1);
     } else if (code == MOOT_ERR_MAYBE_RAN) {
         text_add(story,
                  ", and perhaps others, may have run on a rank that is gone, and is "
                  "not started again: look at what it does outside, or spawn an array "
-                 "with another key");
+                 "by another key");
+    } else if (code == MOOT_ERR_NO_CANDIDATE) {
+        text_add(story, ", and perhaps others: no candidate of the array is there any "
+                        "more, and nobody else runs them");
+    } else if (code == MOOT_ERR_NOT_HELD) {
+        text_add(story,
+                 ", and perhaps others, no rank had spawned, and none could go on to: "
+                 "the array has ended without them; take another .key, and spawn "
+                 "all of it before the wait (moot_array_spawn_some)");
     } else if (code == MOOT_ERR_CRASHED) {
         text_add(story,
                  ", and perhaps others, have not run: enough ranks died in elements of "
@@ -395,7 +463,7 @@ void element_end_array(struct moot *m, struct task *task, int code)
                code != MOOT_ERR_NO_CANDIDATE && code != MOOT_ERR_CRASHED) {
         task_end(m, task, code, payload_hold(elements->story));
     } else {
-        story_of_end(&story, m, task, code);
+        tell_fault(&story, m, task, code);
         task_end_with_story(m, task, code, NO_ROOT_CAUSE, &story);
     }
 }

@@ -201,6 +201,13 @@ void story_of_kernel(struct text *story, const struct moot *m, const struct task
     }
 }
 
+void story_of_no_run(struct text *story, const struct moot *m, const struct task *task,
+                     const char *why)
+{
+    begin(story, m, task);
+    text_add(story, "%s", why);
+}
+
 void story_add_mishap(struct text *story, const char *mishap, const char *its_story)
 {
     if (its_story[0] != '\0' && strstr(text_get(story), its_story) == NULL) {

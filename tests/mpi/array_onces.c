@@ -20,6 +20,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -65,6 +66,15 @@ static int complain(moot *m, uint64_t round, const char *what, int code)
     return 1;
 }
 
+/* The story says which elements they are, or whose. */
+static bool names_them(const moot *m)
+{
+    const char *story = moot_last_error(m);
+    const char *found = strstr(story, ": element");
+    return found != NULL && (strstr(found, " may have run: a rank that is gone") ||
+                             strstr(found, " others of the share of rank "));
+}
+
 static int judge(moot *m, uint64_t round, int code, uint32_t maybe)
 {
     if (code != MOOT_OK && code != MOOT_ERR_MAYBE_RAN) {
@@ -72,6 +82,9 @@ static int judge(moot *m, uint64_t round, int code, uint32_t maybe)
     }
     if (!again && maybe > 2 * ranks_lost(m)) {
         return complain(m, round, "may have run, and no death explains it", code);
+    }
+    if (code == MOOT_ERR_MAYBE_RAN && !again && !names_them(m)) {
+        return complain(m, round, "does not say which may have run", code);
     }
     for (uint64_t i = 0; i < COUNT; i++) {
         const unsigned count = starts[round * COUNT + i];
