@@ -175,12 +175,14 @@ static int register_kernel(struct moot *m, struct lane *lane, const moot_kernel 
 int moot_kernel_register(moot *m, const moot_kernel *kernel, moot_kernel_id *out)
 {
     if (m == NULL || kernel == NULL || out == NULL) {
-        return lane_invalid(m, "moot_kernel_register", "an argument is NULL");
+        return lane_invalid(m, "moot_kernel_register",
+                            kernel == NULL ? "the kernel is NULL"
+                                           : "the output is NULL");
     }
     moot_kernel room;
     kernel = sized_kernel(kernel, &room);
     if (kernel == NULL) {
-        return lane_invalid(m, "moot_kernel_register", SIZED_REFUSAL);
+        return lane_invalid(m, "moot_kernel_register", SIZED_REFUSAL(moot_kernel));
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -197,18 +199,22 @@ HOT int moot_task_spawn_at(moot *m, const moot_task_spec *spec, moot_task *out,
                            const char *site)
 {
     if (m == NULL || spec == NULL || out == NULL) {
-        return lane_invalid(m, "moot_task_spawn", "an argument is NULL");
+        return lane_invalid(m, "moot_task_spawn",
+                            spec == NULL ? "the spec is NULL" : "the output is NULL");
     }
     moot_task_spec room;
     spec = sized_spec(spec, &room);
     if (spec == NULL) {
-        return lane_invalid(m, "moot_task_spawn", SIZED_REFUSAL);
+        return lane_invalid(m, "moot_task_spawn", SIZED_REFUSAL(moot_task_spec));
     }
     struct lane *lane = engine_enter_unsettled(m);
     if (lane == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
     int error = spawn_soon(m, lane, spec, site, out);
+    if (error != MOOT_OK) {
+        lane_name_call(lane, "moot_task_spawn");
+    }
     engine_leave(m);
     return error;
 }
@@ -216,18 +222,22 @@ HOT int moot_task_spawn_at(moot *m, const moot_task_spec *spec, moot_task *out,
 int moot_spec_hash(moot *m, const moot_task_spec *spec, moot_hash *out)
 {
     if (m == NULL || spec == NULL || out == NULL) {
-        return lane_invalid(m, "moot_spec_hash", "an argument is NULL");
+        return lane_invalid(m, "moot_spec_hash",
+                            spec == NULL ? "the spec is NULL" : "the output is NULL");
     }
     moot_task_spec room;
     spec = sized_spec(spec, &room);
     if (spec == NULL) {
-        return lane_invalid(m, "moot_spec_hash", SIZED_REFUSAL);
+        return lane_invalid(m, "moot_spec_hash", SIZED_REFUSAL(moot_task_spec));
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
     int error = spawn_hash(m, lane, spec, out);
+    if (error != MOOT_OK) {
+        lane_name_call(lane, "moot_spec_hash");
+    }
     engine_leave(m);
     return error;
 }
@@ -261,7 +271,8 @@ static int find_by_hash(struct moot *m, struct lane *lane, const moot_hash *hash
 int moot_task_find(moot *m, const moot_hash *hash, moot_task *out)
 {
     if (m == NULL || hash == NULL || out == NULL) {
-        return lane_invalid(m, "moot_task_find", "an argument is NULL");
+        return lane_invalid(m, "moot_task_find",
+                            hash == NULL ? "the hash is NULL" : "the output is NULL");
     }
     if (hash_is_zero(hash)) {
         return lane_invalid(m, "moot_task_find", "the hash is zero, which no task has");
@@ -295,18 +306,22 @@ static int find_by_spec(struct moot *m, struct lane *lane, const moot_task_spec 
 int moot_task_name(moot *m, const moot_task_spec *spec, moot_task *out)
 {
     if (m == NULL || spec == NULL || out == NULL) {
-        return lane_invalid(m, "moot_task_name", "an argument is NULL");
+        return lane_invalid(m, "moot_task_name",
+                            spec == NULL ? "the spec is NULL" : "the output is NULL");
     }
     moot_task_spec room;
     spec = sized_spec(spec, &room);
     if (spec == NULL) {
-        return lane_invalid(m, "moot_task_name", SIZED_REFUSAL);
+        return lane_invalid(m, "moot_task_name", SIZED_REFUSAL(moot_task_spec));
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
     int error = find_by_spec(m, lane, spec, out);
+    if (error != MOOT_OK) {
+        lane_name_call(lane, "moot_task_name");
+    }
     engine_leave(m);
     return error;
 }
@@ -327,7 +342,7 @@ static int decline(struct moot *m, struct lane *lane, const moot_hash *hash)
 int moot_decline(moot *m, const moot_hash *hash)
 {
     if (m == NULL || hash == NULL) {
-        return lane_invalid(m, "moot_decline", "an argument is NULL");
+        return lane_invalid(m, "moot_decline", "the hash is NULL");
     }
     if (hash_is_zero(hash)) {
         return lane_invalid(m, "moot_decline", "the hash is zero, which no task has");
@@ -362,7 +377,7 @@ static int open_scope(struct moot *m, struct lane *lane, const char *name)
 int moot_scope_open(moot *m, const char *name)
 {
     if (m == NULL || name == NULL) {
-        return lane_invalid(m, "moot_scope_open", "an argument is NULL");
+        return lane_invalid(m, "moot_scope_open", "the name is NULL");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -438,10 +453,10 @@ int moot_unpark(moot *m) { return park("moot_unpark", m, false); }
 int moot_stats_get_sized(const moot *m, moot_stats *out, size_t size)
 {
     if (m == NULL || out == NULL) {
-        return lane_invalid(m, "moot_stats_get", "an argument is NULL");
+        return lane_invalid(m, "moot_stats_get", "the output is NULL");
     }
     if (!SIZED_ADMITS(size, moot_stats, tasks_taken_over)) {
-        return lane_invalid(m, "moot_stats_get", SIZED_REFUSAL);
+        return lane_invalid(m, "moot_stats_get", SIZED_REFUSAL_OUT(moot_stats));
     }
     moot_stats stats;
     struct moot *context = m->bond->m;

@@ -71,7 +71,10 @@ int moot_data_announce_at(moot *m, const char *text, const moot_data_options *op
     const char *path = NULL;
     json_error_t wrong;
     if (m == NULL || text == NULL || out == NULL) {
-        return refuse_announced(m, MOOT_ERR_INVALID, "an argument is NULL");
+        return refuse_announced(m, MOOT_ERR_INVALID,
+                                m == NULL      ? "the moot is NULL"
+                                : text == NULL ? "the text is NULL"
+                                               : "the output is NULL");
     }
     json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, &wrong);
     if (object == NULL || !json_is_object(object)) {

@@ -16,6 +16,16 @@
 static_assert(sizeof(moot_array) == sizeof(moot_task),
               "an array's handle is its end's");
 
+/* The call is over; a failure's story begins with its name. */
+static int leave(moot *m, struct lane *lane, const char *call, int error)
+{
+    if (error != MOOT_OK) {
+        lane_name_call(lane, call);
+    }
+    engine_leave(m);
+    return error;
+}
+
 /* --- Maps ---------------------------------------------------------------------------
  */
 
@@ -65,20 +75,20 @@ static int register_map(struct moot *m, struct lane *lane, const moot_map *map,
 int moot_map_register(moot *m, const moot_map *map, moot_map_id *out)
 {
     if (m == NULL || map == NULL || out == NULL) {
-        return lane_invalid(m, "moot_map_register", "an argument is NULL");
+        return lane_invalid(m, "moot_map_register",
+                            map == NULL ? "the map is NULL" : "the output is NULL");
     }
     moot_map room;
     map = sized_map(map, &room);
     if (map == NULL) {
-        return lane_invalid(m, "moot_map_register", SIZED_REFUSAL);
+        return lane_invalid(m, "moot_map_register", SIZED_REFUSAL(moot_map));
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
-    int error = register_map(m, lane, map, out);
-    engine_leave(m);
-    return error;
+    const int error = register_map(m, lane, map, out);
+    return leave(m, lane, "moot_map_register", error);
 }
 
 /* --- Arrays -------------------------------------------------------------------------
@@ -90,23 +100,20 @@ static int spawn_elements(moot *m, const char *call, const moot_array_spec *spec
                           const char *site)
 {
     if (m == NULL || spec == NULL || out == NULL) {
-        return lane_invalid(m, call, "an argument is NULL");
+        return lane_invalid(m, call,
+                            spec == NULL ? "the spec is NULL" : "the output is NULL");
     }
     moot_array_spec room;
     spec = sized_array(spec, &room);
     if (spec == NULL) {
-        return lane_invalid(m, call, SIZED_REFUSAL);
+        return lane_invalid(m, call, SIZED_REFUSAL(moot_array_spec));
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
-    int error = array_spawn(m, lane, spec, some, NULL, NULL, site, out);
-    if (error != MOOT_OK && some != NULL) {
-        lane_name_call(lane, "moot_array_spawn", call);
-    }
-    engine_leave(m);
-    return error;
+    const int error = array_spawn(m, lane, spec, some, NULL, NULL, site, out);
+    return leave(m, lane, call, error);
 }
 
 int moot_array_spawn_at(moot *m, const moot_array_spec *spec, moot_array *out,
@@ -127,53 +134,59 @@ int moot_array_at_at(moot *m, moot_array array, uint64_t index, moot_task *out,
                      const char *site)
 {
     if (m == NULL || out == NULL) {
-        return lane_invalid(m, "moot_array_at", "an argument is NULL");
+        return lane_invalid(m, "moot_array_at", "the output is NULL");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
-    int error = array_at(m, lane, array, index, NULL, site, out);
-    engine_leave(m);
-    return error;
+    const int error = array_at(m, lane, array, index, NULL, site, out);
+    return leave(m, lane, "moot_array_at", error);
 }
 
 int moot_array_find_at(moot *m, const moot_hash *array, uint64_t index, moot_task *out,
                        const char *site)
 {
     if (m == NULL || array == NULL || out == NULL) {
-        return lane_invalid(m, "moot_array_find", "an argument is NULL");
+        return lane_invalid(m, "moot_array_find",
+                            array == NULL ? "the hash is NULL" : "the output is NULL");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
-    int error = array_find(m, lane, array, index, site, out);
-    engine_leave(m);
-    return error;
+    const int error = array_find(m, lane, array, index, site, out);
+    return leave(m, lane, "moot_array_find", error);
 }
 
 int moot_array_hash(moot *m, moot_array array, moot_hash *out)
 {
     static const char call[] = "moot_array_hash";
-    struct handle *handle;
+    struct elements *elements = NULL;
     if (m == NULL || out == NULL) {
-        return lane_invalid(m, call, "an argument is NULL");
+        return lane_invalid(m, call, "the output is NULL");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
-    int error = task_handle_find(m, array.id, &handle);
-    if (error != MOOT_OK) {
-        error = task_handle_refuse(lane, call, 0, 1, error);
-    } else if (elements_of(handle->task) == NULL) {
-        error = lane_fail(lane, MOOT_ERR_INVALID, "%s: the handle is a task's", call);
-    } else {
-        *out = handle->task->hash;
+    const int error = array_find_elements(m, lane, array, &elements);
+    if (error == MOOT_OK) {
+        *out = elements->task->hash;
     }
-    engine_leave(m);
-    return error;
+    return leave(m, lane, call, error);
+}
+
+/* A wait of tasks says what is wrong with any other handle. */
+static int refuse_task(struct moot *m, struct lane *lane, moot_array array,
+                       const char *instead)
+{
+    struct handle *handle;
+    return task_handle_find(m, array.id, &handle) != MOOT_OK ||
+                   hash_has(&handle->task->hash, MOOT_HASH_ARRAY)
+               ? MOOT_OK
+               : lane_fail(lane, MOOT_ERR_INVALID,
+                           "this is a task's handle, and no array's: call %s", instead);
 }
 
 int moot_array_wait(moot *m, moot_array array, moot_duration timeout)
@@ -186,7 +199,12 @@ int moot_array_wait(moot *m, moot_array array, moot_duration timeout)
     if (lane == NULL) {
         return m == NULL ? lane_invalid(m, call, "") : MOOT_ERR_NO_MEMORY;
     }
-    int error = task_wait_locked(m, lane, call, &end, timeout, &wait, NULL);
+    int error = refuse_task(m, lane, array, "moot_task_wait");
+    if (error == MOOT_OK) {
+        error = task_wait_locked(m, lane, call, &end, timeout, &wait, NULL);
+    } else {
+        lane_name_call(lane, call);
+    }
     engine_leave(m);
     return error;
 }
@@ -195,35 +213,32 @@ int moot_array_reduce_at(moot *m, moot_array array, const moot_task_spec *combin
                          moot_task *out, const char *site)
 {
     if (m == NULL || combine == NULL || out == NULL) {
-        return lane_invalid(m, "moot_array_reduce", "an argument is NULL");
+        return lane_invalid(m, "moot_array_reduce",
+                            combine == NULL ? "combine is NULL" : "the output is NULL");
     }
     moot_task_spec room;
     combine = sized_spec(combine, &room);
     if (combine == NULL) {
-        return lane_invalid(m, "moot_array_reduce", SIZED_REFUSAL);
+        return lane_invalid(m, "moot_array_reduce", SIZED_REFUSAL(moot_task_spec));
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
-    int error = array_reduce(m, lane, array, combine, site, out);
-    engine_leave(m);
-    return error;
+    const int error = array_reduce(m, lane, array, combine, site, out);
+    return leave(m, lane, "moot_array_reduce", error);
 }
 
 int moot_array_release(moot *m, moot_array array)
 {
     static const char call[] = "moot_array_release";
-    struct handle *handle;
+    struct task *end = NULL;
     struct lane *lane = m != NULL ? engine_enter_untimed(m) : NULL;
     if (lane == NULL) {
         return m == NULL ? lane_invalid(m, call, "") : MOOT_ERR_NO_MEMORY;
     }
-    int error = task_handle_find(m, array.id, &handle);
-    if (error != MOOT_OK) {
-        error = task_handle_refuse(lane, call, 0, 1, error);
-    }
-    engine_leave(m);
+    int error = array_find_end(m, lane, array, &end);
+    error = leave(m, lane, call, error);
     return error == MOOT_OK ? moot_task_release(m, (moot_task){array.id}) : error;
 }
 

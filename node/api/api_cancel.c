@@ -9,7 +9,6 @@
 #include "node/compose/task_wait.h"
 #include "node/engine/engine.h"
 #include "node/schedule/task_handle.h"
-#include "node/tasks/own_elements.h"
 #include "node/tasks/task_list.h"
 #include "proto/error.h"
 
@@ -113,7 +112,7 @@ int moot_array_cancel(moot *m, moot_array array)
         return m == NULL ? lane_invalid(m, call, "") : MOOT_ERR_NO_MEMORY;
     }
     const bool is_task = task_handle_find(m, array.id, &handle) == MOOT_OK &&
-                         elements_of(handle->task) == NULL;
+                         !hash_has(&handle->task->hash, MOOT_HASH_ARRAY);
     const int error = is_task ? lane_fail(lane, MOOT_ERR_INVALID,
                                           "moot_array_cancel: this is a task's handle, "
                                           "and no array's: call moot_task_cancel")

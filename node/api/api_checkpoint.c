@@ -88,7 +88,7 @@ int moot_checkpoint(moot *m, const moot_checkpoint_options *options, moot_hash *
     const moot_checkpoint_options *given =
         options != NULL ? sized_checkpoint(options, &room) : &room;
     if (m == NULL || given == NULL) {
-        return lane_invalid(m, call, SIZED_REFUSAL);
+        return lane_invalid(m, call, SIZED_REFUSAL(moot_checkpoint_options));
     }
     struct snapshot_ask ask = {.name = given->name != NULL ? given->name : "snapshot"};
     struct lane *lane = engine_enter(m);
@@ -117,7 +117,8 @@ int moot_checkpoint_find(moot *m, const char *name, moot_hash *id)
     static const char call[] = "moot_checkpoint_find";
     struct text why = {0};
     if (m == NULL || name == NULL || id == NULL) {
-        return lane_invalid(m, call, "an argument is NULL");
+        return lane_invalid(m, call,
+                            name == NULL ? "the name is NULL" : "the output is NULL");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {

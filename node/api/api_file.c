@@ -277,7 +277,10 @@ int moot_data_file_at(moot *m, const char *path, const moot_data_options *option
     moot_data_options room;
     if (m == NULL || path == NULL || out == NULL || path[0] == '\0') {
         return refuse_file(m, MOOT_ERR_INVALID,
-                           "an argument is NULL, or the path is empty");
+                           m == NULL      ? "the moot is NULL"
+                           : path == NULL ? "the path is NULL"
+                           : out == NULL  ? "the output is NULL"
+                                          : "the path is empty");
     }
     if (strnlen(path, DATA_PATH_BYTES_MAX) == DATA_PATH_BYTES_MAX) {
         return refuse_file(m, MOOT_ERR_LIMIT, "the path is too long");
@@ -285,7 +288,8 @@ int moot_data_file_at(moot *m, const char *path, const moot_data_options *option
     options = sized_data(options != NULL ? options : &none, &room);
     if (options == NULL || options->patience < 0) {
         return refuse_file(m, MOOT_ERR_INVALID,
-                           options == NULL ? SIZED_REFUSAL : ".patience is negative");
+                           options == NULL ? SIZED_REFUSAL(moot_data_options)
+                                           : ".patience is negative");
     }
     return resolve(m, path, options, out, site);
 }

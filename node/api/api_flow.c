@@ -59,13 +59,16 @@ int moot_task_then_at(moot *m, moot_task t, const moot_task_spec *spec, moot_tas
     moot_task_spec room;
     spec = sized_spec(spec, &room);
     if (spec == NULL) {
-        return lane_invalid(m, "moot_task_then", SIZED_REFUSAL);
+        return lane_invalid(m, "moot_task_then", SIZED_REFUSAL(moot_task_spec));
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
     int error = then_locked(m, lane, t, spec, out, site);
+    if (error != MOOT_OK) {
+        lane_name_call(lane, "moot_task_then");
+    }
     engine_leave(m);
     return error;
 }

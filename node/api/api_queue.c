@@ -39,12 +39,12 @@ int moot_queue_open_custom(moot *m, const moot_queue_custom *custom)
 {
     const char *call = "moot_queue_open_custom";
     if (m == NULL || custom == NULL) {
-        return lane_invalid(m, call, "an argument is NULL");
+        return lane_invalid(m, call, "the queue is NULL");
     }
     moot_queue_custom room;
     custom = sized_custom(custom, &room);
     if (custom == NULL) {
-        return lane_invalid(m, call, SIZED_REFUSAL);
+        return lane_invalid(m, call, SIZED_REFUSAL(moot_queue_custom));
     }
     if (custom->name == NULL || custom->submit == NULL) {
         return lane_invalid(m, call, "a queue needs .name and .submit");
@@ -100,7 +100,8 @@ int moot_queue_up(moot_queue *queue, moot_ticket *const *tickets, size_t count)
 {
     if (queue == NULL || (tickets == NULL && count > 0)) {
         return lane_refuse(NULL, MOOT_ERR_INVALID, "moot_queue_up",
-                           "an argument is NULL");
+                           queue == NULL ? "the queue is NULL"
+                                         : "the tickets are NULL, and count is not 0");
     }
     moot *m = queue->m;
     struct lane *lane = engine_enter(m);
@@ -134,10 +135,12 @@ int moot_ticket_look_sized(const moot_ticket *ticket, moot_ticket_view *out,
 {
     if (ticket == NULL || out == NULL) {
         return lane_refuse(NULL, MOOT_ERR_INVALID, "moot_ticket_look",
-                           "an argument is NULL");
+                           ticket == NULL ? "the ticket is NULL"
+                                          : "the output is NULL");
     }
     if (!SIZED_ADMITS(size, moot_ticket_view, site)) {
-        return lane_refuse(NULL, MOOT_ERR_INVALID, "moot_ticket_look", SIZED_REFUSAL);
+        return lane_refuse(NULL, MOOT_ERR_INVALID, "moot_ticket_look",
+                           SIZED_REFUSAL_OUT(moot_ticket_view));
     }
     moot *m = ticket->m;
     if (engine_enter(m) == NULL) { /* another thread may raise its priority */
@@ -161,7 +164,8 @@ int moot_ticket_task(moot_ticket *ticket, moot_task *out)
 {
     if (ticket == NULL || out == NULL) {
         return lane_refuse(NULL, MOOT_ERR_INVALID, "moot_ticket_task",
-                           "an argument is NULL");
+                           ticket == NULL ? "the ticket is NULL"
+                                          : "the output is NULL");
     }
     moot *m = ticket->m;
     struct lane *lane = engine_enter(m);
@@ -193,8 +197,8 @@ static int order_after(struct lane *lane, moot_ticket *ticket, const moot_task *
                              "moot_ticket_after: task %zu is the ticket's own", i);
         }
         if (error != MOOT_OK) {
-            return lane_fail(lane, error, "moot_ticket_after: task %zu: %s", i,
-                             error_text(error));
+            return lane_fail(lane, error, "moot_ticket_after: handle %zu %s", i,
+                             handle_why(error));
         }
         lane->inputs[i] = handle->task;
     }
@@ -208,7 +212,8 @@ int moot_ticket_after(moot_ticket *ticket, const moot_task *tasks, size_t count)
 {
     if (ticket == NULL || (tasks == NULL && count > 0)) {
         return lane_refuse(NULL, MOOT_ERR_INVALID, "moot_ticket_after",
-                           "an argument is NULL");
+                           ticket == NULL ? "the ticket is NULL"
+                                          : "the tasks are NULL, and count is not 0");
     }
     moot *m = ticket->m;
     struct lane *lane = engine_enter(m);
@@ -227,7 +232,7 @@ int moot_ticket_label(moot_ticket *ticket, const char *label)
 {
     if (ticket == NULL || label == NULL) {
         return lane_refuse(NULL, MOOT_ERR_INVALID, "moot_ticket_label",
-                           "an argument is NULL");
+                           ticket == NULL ? "the ticket is NULL" : "the label is NULL");
     }
     moot *m = ticket->m;
     struct lane *lane = engine_enter(m);

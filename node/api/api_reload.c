@@ -182,7 +182,7 @@ static int reload(struct moot *m, struct lane *lane, const moot_hash *id)
 int moot_checkpoint_reload(moot *m, const moot_hash *id)
 {
     if (m == NULL || id == NULL) {
-        return lane_invalid(m, CALL, "an argument is NULL");
+        return lane_invalid(m, CALL, "the hash is NULL");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {

@@ -309,7 +309,9 @@ int moot_session_next_sized(moot *m, const moot_session_options *options,
     options = sized_session(options != NULL ? options : &none, &room);
     if (m == NULL || options == NULL ||
         (out != NULL && !SIZED_ADMITS(size, moot_session_info, process))) {
-        return lane_invalid(m, NEXT, SIZED_REFUSAL);
+        return lane_invalid(m, NEXT,
+                            options == NULL ? SIZED_REFUSAL(moot_session_options)
+                                            : SIZED_REFUSAL_OUT(moot_session_info));
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -334,7 +336,8 @@ int moot_session_info_get_sized(moot *m, moot_session_info *out, size_t size)
     const char *call = "moot_session_info_get";
     if (m == NULL || out == NULL || !SIZED_ADMITS(size, moot_session_info, process)) {
         return lane_invalid(m, call,
-                            out == NULL ? "the output is NULL" : SIZED_REFUSAL);
+                            out == NULL ? "the output is NULL"
+                                        : SIZED_REFUSAL_OUT(moot_session_info));
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -372,7 +375,8 @@ int moot_pset_info_sized(moot *m, size_t index, moot_pset_info *out, size_t size
     const char *call = "moot_pset_info";
     if (m == NULL || out == NULL || !SIZED_ADMITS(size, moot_pset_info, size)) {
         return lane_invalid(m, call,
-                            out == NULL ? "the output is NULL" : SIZED_REFUSAL);
+                            out == NULL ? "the output is NULL"
+                                        : SIZED_REFUSAL_OUT(moot_pset_info));
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -565,7 +569,7 @@ static int find_set(struct moot *m, struct lane *lane, const char *name,
 int moot_pset_members(moot *m, const char *name, struct pset_call *set)
 {
     if (m == NULL || name == NULL) {
-        return lane_invalid(m, set->call, "an argument is NULL");
+        return lane_invalid(m, set->call, "the name is NULL");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {

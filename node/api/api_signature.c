@@ -30,7 +30,7 @@ static int sign(struct moot *m, struct lane *lane, const moot_hash *hash, uint64
 int moot_state_signature(moot *m, const moot_hash *hash, uint64_t step)
 {
     if (m == NULL || hash == NULL) {
-        return lane_invalid(m, "moot_state_signature", "an argument is NULL");
+        return lane_invalid(m, "moot_state_signature", "the hash is NULL");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {

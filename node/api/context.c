@@ -417,7 +417,7 @@ int moot_open_transport(const moot_options *options, transport_open_fn open, voi
     }
     options = sized_options(options != NULL ? options : &defaults, &room);
     if (options == NULL) {
-        return thread_fail(MOOT_ERR_INVALID, "moot_open: " SIZED_REFUSAL);
+        return thread_fail(MOOT_ERR_INVALID, "moot_open: " SIZED_REFUSAL(moot_options));
     }
     struct moot *m = hashing_init() ? context_new(options) : NULL;
     if (m == NULL) {

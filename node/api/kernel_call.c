@@ -103,6 +103,14 @@ static void note_child(moot_call *call, uint64_t id)
     handle_at(&call->m->tasks.handles, id)->child = true;
 }
 
+/* Of a call's arguments one is NULL. */
+static const char *name_missing(const moot_call *call, const void *spec)
+{
+    return call == NULL   ? "the call is NULL"
+           : spec == NULL ? "the spec is NULL"
+                          : "the output is NULL";
+}
+
 static int spawn_child(moot_call *call, struct lane *lane, const moot_task_spec *spec,
                        moot_task *out, const char *site)
 {
@@ -123,12 +131,14 @@ int moot_call_spawn_at(moot_call *call, const moot_task_spec *spec, moot_task *o
                        const char *site)
 {
     if (call == NULL || spec == NULL || out == NULL) {
-        return thread_fail(MOOT_ERR_INVALID, "moot_call_spawn: an argument is NULL");
+        return thread_fail(MOOT_ERR_INVALID, "moot_call_spawn: %s",
+                           name_missing(call, spec));
     }
     moot_task_spec room;
     spec = sized_spec(spec, &room);
     if (spec == NULL) {
-        return thread_fail(MOOT_ERR_INVALID, "moot_call_spawn: " SIZED_REFUSAL);
+        return thread_fail(MOOT_ERR_INVALID,
+                           "moot_call_spawn: " SIZED_REFUSAL(moot_task_spec));
     }
     struct lane *lane = engine_enter(call->m);
     if (lane == NULL) {
@@ -139,6 +149,7 @@ int moot_call_spawn_at(moot_call *call, const moot_task_spec *spec, moot_task *o
     if (error == MOOT_OK) {
         *out = child;
     } else {
+        lane_name_call(call->lane, "moot_call_spawn");
         remember(call, call->lane, error, NO_ROOT_CAUSE, "moot_call_spawn failed");
     }
     engine_leave(call->m);
@@ -152,9 +163,7 @@ static struct task *find_child(moot_call *call, struct lane *lane, const char *n
     struct handle *handle;
     *error = task_handle_find(call->m, child.id, &handle);
     if (*error != MOOT_OK) {
-        lane_fail(lane, *error, "%s: the handle %s", name,
-                  *error == MOOT_ERR_FOREIGN ? "belongs to another context"
-                                             : "was released or never valid");
+        lane_fail(lane, *error, "%s: the handle %s", name, handle_why(*error));
         return NULL;
     }
     if (handle->parent != call->task) {
@@ -237,8 +246,9 @@ static int wait_children(moot_call *call, struct lane *lane, const char *name,
     return error;
 }
 
-static int wait_child(moot_call *call, struct lane *lane, moot_task child,
-                      const void **data, size_t *size, struct root_cause *root)
+static int wait_child(moot_call *call, struct lane *lane, const char *name,
+                      moot_task child, const void **data, size_t *size,
+                      struct root_cause *root)
 {
     struct wait_item item;
     struct wait wait = {.items = &item, .count = 1};
@@ -246,8 +256,7 @@ static int wait_child(moot_call *call, struct lane *lane, moot_task child,
     if (!borrow_room(call)) {
         return lane_fail(lane, MOOT_ERR_NO_MEMORY, "no memory for a borrow");
     }
-    int error =
-        wait_children(call, lane, "moot_call_wait", &child, &wait, &pinned, root);
+    int error = wait_children(call, lane, name, &child, &wait, &pinned, root);
     if (error == MOOT_OK) {
         struct payload *payload = item.task->payload;
         call->borrowed[call->borrowed_count++] = payload_hold(payload);
@@ -270,11 +279,9 @@ static void remember_wait(moot_call *call, int error, struct root_cause root,
     }
 }
 
-int moot_call_wait(moot_call *call, moot_task child, const void **data, size_t *size)
+static int wait_named(moot_call *call, const char *name, const char *mishap,
+                      moot_task child, const void **data, size_t *size)
 {
-    if (call == NULL) {
-        return thread_fail(MOOT_ERR_INVALID, "moot_call_wait: the call is NULL");
-    }
     const void *no_data;
     size_t no_size;
     struct lane *lane = engine_enter(call->m);
@@ -282,11 +289,19 @@ int moot_call_wait(moot_call *call, moot_task child, const void **data, size_t *
         return MOOT_ERR_NO_MEMORY;
     }
     struct root_cause root = NO_ROOT_CAUSE;
-    int error = wait_child(call, lane, child, data != NULL ? data : &no_data,
+    int error = wait_child(call, lane, name, child, data != NULL ? data : &no_data,
                            size != NULL ? size : &no_size, &root);
-    remember_wait(call, error, root, "moot_call_wait failed");
+    remember_wait(call, error, root, mishap);
     engine_leave(call->m);
     return error;
+}
+
+int moot_call_wait(moot_call *call, moot_task child, const void **data, size_t *size)
+{
+    return call != NULL
+               ? wait_named(call, "moot_call_wait", "moot_call_wait failed", child,
+                            data, size)
+               : thread_fail(MOOT_ERR_INVALID, "moot_call_wait: the call is NULL");
 }
 
 static int wait_for_all(moot_call *call, struct lane *lane, const moot_task *children,
@@ -342,12 +357,13 @@ int moot_call_array_spawn_at(moot_call *call, const moot_array_spec *spec,
 {
     static const char name[] = "moot_call_array_spawn";
     if (call == NULL || spec == NULL || out == NULL) {
-        return thread_fail(MOOT_ERR_INVALID, "%s: an argument is NULL", name);
+        return thread_fail(MOOT_ERR_INVALID, "%s: %s", name, name_missing(call, spec));
     }
     moot_array_spec room;
     spec = sized_array(spec, &room);
     if (spec == NULL) {
-        return thread_fail(MOOT_ERR_INVALID, "%s: " SIZED_REFUSAL, name);
+        return thread_fail(MOOT_ERR_INVALID, "%s: " SIZED_REFUSAL(moot_array_spec),
+                           name);
     }
     struct lane *lane = engine_enter(call->m);
     if (lane == NULL) {
@@ -362,7 +378,7 @@ int moot_call_array_spawn_at(moot_call *call, const moot_array_spec *spec,
         note_child(call, child.id);
         *out = child;
     } else {
-        lane_name_call(lane, "moot_array_spawn", name);
+        lane_name_call(lane, name);
         remember(call, call->lane, error, NO_ROOT_CAUSE,
                  "moot_call_array_spawn failed");
     }
@@ -391,7 +407,8 @@ int moot_call_array_at_at(moot_call *call, moot_array array, uint64_t index,
                           moot_task *out, const char *site)
 {
     if (call == NULL || out == NULL) {
-        return thread_fail(MOOT_ERR_INVALID, "moot_call_array_at: an argument is NULL");
+        return thread_fail(MOOT_ERR_INVALID, "moot_call_array_at: %s",
+                           name_missing(call, &array));
     }
     struct lane *lane = engine_enter(call->m);
     if (lane == NULL) {
@@ -402,7 +419,7 @@ int moot_call_array_at_at(moot_call *call, moot_array array, uint64_t index,
     if (error == MOOT_OK) {
         *out = child;
     } else {
-        lane_name_call(lane, "moot_array_at", "moot_call_array_at");
+        lane_name_call(lane, "moot_call_array_at");
         remember(call, call->lane, error, NO_ROOT_CAUSE, "moot_call_array_at failed");
     }
     engine_leave(call->m);
@@ -411,5 +428,9 @@ int moot_call_array_at_at(moot_call *call, moot_array array, uint64_t index,
 
 int moot_call_array_wait(moot_call *call, moot_array array)
 {
-    return moot_call_wait(call, (moot_task){array.id}, NULL, NULL);
+    return call != NULL
+               ? wait_named(call, "moot_call_array_wait", "moot_call_array_wait failed",
+                            (moot_task){array.id}, NULL, NULL)
+               : thread_fail(MOOT_ERR_INVALID,
+                             "moot_call_array_wait: the call is NULL");
 }

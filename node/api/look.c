@@ -80,7 +80,8 @@ int moot_task_info_sized(moot *m, moot_task t, moot_task_info *out, size_t size)
     moot_task_info info;
     if (m == NULL || out == NULL || !SIZED_ADMITS(size, moot_task_info, kernel)) {
         return lane_invalid(m, "moot_task_info",
-                            out == NULL ? "the output is NULL" : SIZED_REFUSAL);
+                            out == NULL ? "the output is NULL"
+                                        : SIZED_REFUSAL_OUT(moot_task_info));
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -92,7 +93,7 @@ int moot_task_info_sized(moot *m, moot_task t, moot_task_info *out, size_t size)
         look_fill(m, handle->task, &info);
         sized_give(out, size, &info, sizeof(info));
     } else {
-        lane_fail(lane, error, "moot_task_info: the handle: %s", error_text(error));
+        lane_fail(lane, error, "moot_task_info: the handle %s", handle_why(error));
     }
     engine_leave(m);
     return error;
@@ -125,10 +126,10 @@ int moot_task_info_all_sized(moot *m, const moot_task *tasks, size_t count,
 {
     if (m == NULL || ((tasks == NULL || infos == NULL) && count > 0) ||
         !SIZED_ADMITS(size, moot_task_info, kernel)) {
-        const char *what = count == 0      ? SIZED_REFUSAL
+        const char *what = count == 0      ? SIZED_REFUSAL_OUT(moot_task_info)
                            : tasks == NULL ? "the array of tasks is NULL"
                            : infos == NULL ? "the array of infos is NULL"
-                                           : SIZED_REFUSAL;
+                                           : SIZED_REFUSAL_OUT(moot_task_info);
         return lane_invalid(m, "moot_task_info_all", what);
     }
     struct lane *lane = engine_enter(m);
@@ -215,8 +216,9 @@ int moot_tasks_each(moot *m, const moot_task_filter *filter, moot_tasks_fn fn,
     filter = sized_filter(filter != NULL ? filter : &none, &room);
     if (m == NULL || fn == NULL || filter == NULL) {
         return lane_invalid(m, "moot_tasks_each",
-                            fn == NULL ? "the function is NULL"
-                                       : "the filter: " SIZED_REFUSAL);
+                            fn == NULL
+                                ? "the function is NULL"
+                                : "the filter: " SIZED_REFUSAL(moot_task_filter));
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {

@@ -326,8 +326,8 @@ MOOT_API int moot_array_reduce_at(moot *m, moot_array array,
                                   const moot_task_spec *combine, moot_task *out,
                                   const char *site);
 
-/* Ends the handle.  Elements that have not ended do so all the same.  STALE, FOREIGN.
- */
+/* Ends the handle.  Elements that have not ended do so all the same.  STALE, FOREIGN,
+ * INVALID (a task's handle). */
 MOOT_API int moot_array_release(moot *m, moot_array array);
 
 /* The same inside a kernel, of the running task's children, as moot_call_spawn: nobody

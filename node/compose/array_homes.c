@@ -52,7 +52,7 @@ int array_homes_find(struct moot *m, struct lane *lane, const moot_array_spec *s
         return beside == NULL
                    ? find_candidates(m, lane, spec, out)
                    : lane_fail(lane, MOOT_ERR_INVALID,
-                               "moot_array_spawn: .beside is given together with "
+                               ".beside is given together with "
                                ".candidates or .pset: the homes of that array are this "
                                "one's, too; leave one of them out");
     }
@@ -63,6 +63,5 @@ int array_homes_find(struct moot *m, struct lane *lane, const moot_array_spec *s
     } else if (m->session.members != NULL) {
         good = take_session(m, out);
     }
-    return good ? MOOT_OK
-                : lane_fail(lane, MOOT_ERR_NO_MEMORY, "moot_array_spawn: no memory");
+    return good ? MOOT_OK : lane_fail(lane, MOOT_ERR_NO_MEMORY, "no memory");
 }

@@ -29,28 +29,28 @@ static const char *why_refused(const struct array_map *map, int error)
 static int refuse_map(struct lane *lane, uint32_t i, const struct array_map *map,
                       int error, const char *why)
 {
-    return lane_fail(lane, error,
-                     "a task array is not spawned: .inputs[%u] by the map '%s': %s", i,
-                     map->name, why);
+    return lane_fail(lane, error, ".inputs[%u] by the map '%s': %s", i, map->name, why);
 }
 
 static int find_taken(struct lane *lane, struct moot *m, const moot_array_input *input,
                       uint32_t i, struct elements **from)
 {
     struct handle *handle;
+    if (input->array.id == 0) {
+        return lane_fail(lane, MOOT_ERR_STALE,
+                         ".inputs[%u] has neither .array nor .task: give one of them",
+                         i);
+    }
     int error = task_handle_find(m, input->array.id, &handle);
     if (error != MOOT_OK) {
-        return lane_fail(
-            lane, error,
-            "moot_array_spawn: .inputs[%u].array is no array's handle: it %s", i,
-            error == MOOT_ERR_FOREIGN ? "belongs to another context"
-                                      : "was released or never valid");
+        return lane_fail(lane, error, ".inputs[%u].array is no array's handle: it %s",
+                         i, handle_why(error));
     }
     *from = elements_of(handle->task);
     return *from != NULL
                ? MOOT_OK
                : lane_fail(lane, MOOT_ERR_INVALID,
-                           "moot_array_spawn: .inputs[%u].array is a task's handle", i);
+                           ".inputs[%u].array is a task's handle: give it as .task", i);
 }
 
 /* Every rank refuses what one would have to. */
@@ -61,8 +61,7 @@ static int check_map(struct lane *lane, const struct moot *m,
     const uint32_t i = inputs->count;
     const struct array_map *map = map_find(m, input->map);
     if (map == NULL || (input->map_args == NULL && input->map_args_size > 0)) {
-        return lane_fail(lane, MOOT_ERR_INVALID, "moot_array_spawn: .inputs[%u].map%s",
-                         i,
+        return lane_fail(lane, MOOT_ERR_INVALID, ".inputs[%u].map%s", i,
                          map == NULL ? " is none of moot_array.h, and none that "
                                        "moot_map_register() has given"
                                      : "_args is NULL, and .map_args_size is not 0");
@@ -102,23 +101,19 @@ static int find_single(struct lane *lane, struct moot *m, const moot_array_input
     struct handle *handle;
     if (names_both(input)) {
         return lane_fail(lane, MOOT_ERR_INVALID,
-                         "moot_array_spawn: .inputs[%u] has .task, and .array or "
+                         ".inputs[%u] has .task, and .array or "
                          ".map, too: give a task or an array, and a map for the "
                          "latter alone",
                          i);
     }
     int error = task_handle_find(m, input->task.id, &handle);
     if (error != MOOT_OK) {
-        return lane_fail(
-            lane, error,
-            "moot_array_spawn: .inputs[%u].task is no task's handle: it %s", i,
-            error == MOOT_ERR_FOREIGN     ? "belongs to another context"
-            : error == MOOT_ERR_NO_MEMORY ? "has no room in memory"
-                                          : "was released or never valid");
+        return lane_fail(lane, error, ".inputs[%u].task is no task's handle: it %s", i,
+                         handle_why(error));
     }
     if (elements_of(handle->task) != NULL) {
         return lane_fail(lane, MOOT_ERR_INVALID,
-                         "moot_array_spawn: .inputs[%u].task is an array's handle: "
+                         ".inputs[%u].task is an array's handle: "
                          "give it as .array",
                          i);
     }
@@ -150,11 +145,15 @@ static int find_input(struct lane *lane, struct moot *m,
 int array_inputs_find(struct lane *lane, struct moot *m, const moot_array_spec *spec,
                       const struct array_spread *spread, struct array_inputs *inputs)
 {
-    if (spec->input_count > MOOT_ARRAY_INPUTS_MAX ||
-        (spec->input_count > 0 && spec->inputs == NULL)) {
+    if (spec->input_count > 0 && spec->inputs == NULL) {
         return lane_fail(lane, MOOT_ERR_INVALID,
-                         "moot_array_spawn: .inputs is NULL, or .input_count (%zu) is "
-                         "more than MOOT_ARRAY_INPUTS_MAX (%d)",
+                         ".inputs is NULL, and .input_count is %zu", spec->input_count);
+    }
+    if (spec->input_count > MOOT_ARRAY_INPUTS_MAX) {
+        return lane_fail(lane, MOOT_ERR_INVALID,
+                         ".input_count is %zu, above MOOT_ARRAY_INPUTS_MAX (%d): take "
+                         "by one map what several take of one array, or combine arrays "
+                         "first",
                          spec->input_count, MOOT_ARRAY_INPUTS_MAX);
     }
     int error = MOOT_OK;
@@ -181,9 +180,8 @@ static int refuse_link(struct moot *m, struct lane *lane, struct elements *eleme
                           why_refused(mapping->map, error));
     }
     struct text text = {0};
-    map_tell_fault(&text, mapping->map, &counts, &fault);
-    error =
-        lane_fail(lane, error, "moot_array_spawn: .inputs[%u]: %s", i, text_get(&text));
+    map_tell_fault(&text, mapping, &counts, &fault);
+    error = lane_fail(lane, error, ".inputs[%u]: %s", i, text_get(&text));
     text_release(&text);
     return error;
 }
@@ -194,12 +192,14 @@ static void verify_inverse(struct moot *m, struct elements *elements,
 {
     const struct array_mapping *mapping = &inputs->mappings[i];
     const struct array_shape shape = link_shape(m, elements, inputs->from[i], mapping);
+    const struct array_counts counts = {elements->spread.count,
+                                        inputs->from[i]->spread.count};
     struct inverse_fault fault;
     if (!inverse_fault_find(&shape, &fault)) {
         return;
     }
     struct text text = {0};
-    map_tell_inverse(&text, mapping->map, &fault);
+    map_tell_inverse(&text, mapping->map, &counts, &fault);
     report_add(m,
                "moot: rank %u: %s; no result is another for that, but it costs time: "
                "mend .targets, or leave it out\n",
@@ -214,10 +214,8 @@ static int take_single(struct moot *m, struct lane *lane, struct elements *eleme
     if (error == MOOT_OK) {
         error = gates_keep(m, elements->links[i]);
     }
-    return error == MOOT_OK
-               ? MOOT_OK
-               : lane_fail(lane, error, "moot_array_spawn: no memory for .inputs[%u]",
-                           i);
+    return error == MOOT_OK ? MOOT_OK
+                            : lane_fail(lane, error, "no memory for .inputs[%u]", i);
 }
 
 static int take_input(struct moot *m, struct lane *lane, struct elements *elements,
@@ -244,7 +242,7 @@ int array_inputs_take(struct moot *m, struct lane *lane, struct elements *elemen
                       const struct array_inputs *inputs)
 {
     if (inputs->count > 0 && !links_open(m, elements, inputs->count)) {
-        return lane_fail(lane, MOOT_ERR_NO_MEMORY, "moot_array_spawn: no memory");
+        return lane_fail(lane, MOOT_ERR_NO_MEMORY, "no memory");
     }
     int error = MOOT_OK;
     for (uint32_t i = 0; error == MOOT_OK && i < inputs->count; i++) {

@@ -6,29 +6,25 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-static const char call_name[] = "moot_array_spawn_some";
-
 static int check_ranges(struct lane *lane, const struct array_spread *spread,
                         const moot_range *ranges, size_t count)
 {
     if (ranges == NULL || count == 0) {
         return lane_fail(lane, MOOT_ERR_INVALID,
-                         "%s: there are no ranges: name the elements that this rank "
-                         "spawns, or do not spawn the array",
-                         call_name);
+                         "there are no ranges: name the elements that this rank "
+                         "spawns, or do not spawn the array");
     }
     for (size_t i = 0; i < count; i++) {
         if (ranges[i].count == 0) {
             return lane_fail(lane, MOOT_ERR_INVALID,
-                             "%s: ranges[%zu] is empty: its .count is 0", call_name, i);
+                             "ranges[%zu] is empty: its .count is 0", i);
         }
         if (ranges[i].first >= spread->count ||
             ranges[i].count > spread->count - ranges[i].first) {
             return lane_fail(lane, MOOT_ERR_INVALID,
-                             "%s: ranges[%zu] has %" PRIu64 " elements from %" PRIu64
+                             "ranges[%zu] has %" PRIu64 " elements from %" PRIu64
                              " on: the array has %" PRIu64 ", from 0 on",
-                             call_name, i, ranges[i].count, ranges[i].first,
-                             spread->count);
+                             i, ranges[i].count, ranges[i].first, spread->count);
         }
     }
     return MOOT_OK;
@@ -37,9 +33,9 @@ static int check_ranges(struct lane *lane, const struct array_spread *spread,
 int array_part_refuse(struct lane *lane)
 {
     return lane_fail(lane, MOOT_ERR_LIMIT,
-                     "%s: this rank's part of the array is in more than %u pieces: "
+                     "this rank's part of the array is in more than %u pieces: "
                      "name longer ranges, or spread the array by MOOT_SPREAD_BLOCK",
-                     call_name, LIMIT_PART_RANGES);
+                     LIMIT_PART_RANGES);
 }
 
 /* --- Places ----------------------------------------------------------------------- */
@@ -124,7 +120,7 @@ static int find_hashed(struct lane *lane, const struct array_spread *spread,
     range_set_release(&places);
     return fits   ? MOOT_OK
            : many ? array_part_refuse(lane)
-                  : lane_fail(lane, MOOT_ERR_NO_MEMORY, "%s: no memory", call_name);
+                  : lane_fail(lane, MOOT_ERR_NO_MEMORY, "no memory");
 }
 
 static bool add_all(const struct array_spread *spread, const struct range_set *indices,
@@ -159,7 +155,7 @@ int array_part_find(struct lane *lane, const struct array_spread *spread,
     }
     range_set_release(&indices);
     if (!fits) {
-        error = lane_fail(lane, MOOT_ERR_NO_MEMORY, "%s: no memory", call_name);
+        error = lane_fail(lane, MOOT_ERR_NO_MEMORY, "no memory");
     }
     return error;
 }

@@ -2,13 +2,20 @@
 #include "node/compose/array_reduce.h"
 
 #include "consensus/shape/array_map.h"
+#include "consensus/shape/array_schedule.h"
 #include "hashing/base/byte_order.h"
 #include "node/compose/task_array.h"
-#include "node/compose/task_wait.h"
 #include "node/engine/engine.h"
 #include "node/engine/lane.h"
 #include "node/schedule/task_handle.h"
 #include "node/tasks/own_elements.h"
+
+#include <inttypes.h>
+
+static uint64_t count_above(uint64_t count)
+{
+    return (count - 1) / MOOT_REDUCE_WAYS + 1;
+}
 
 static int check_combine(struct lane *lane, const moot_task_spec *combine)
 {
@@ -26,7 +33,7 @@ static int check_combine(struct lane *lane, const moot_task_spec *combine)
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         if (others[i].said) {
             return lane_fail(lane, MOOT_ERR_INVALID,
-                             "moot_array_reduce: combine%s is said: tasks of the tree "
+                             "combine%s is said: tasks of the tree "
                              "have a kernel, args, a key, a priority and a label alone",
                              others[i].name);
         }
@@ -34,21 +41,44 @@ static int check_combine(struct lane *lane, const moot_task_spec *combine)
     return MOOT_OK;
 }
 
-static int find_elements(struct moot *m, struct lane *lane, moot_array array,
-                         const struct elements **out)
+/* The first level takes the most. */
+static int check_count(struct lane *lane, const struct elements *elements)
 {
-    static const char call[] = "moot_array_reduce";
-    struct handle *handle;
-    const int error = task_handle_find(m, array.id, &handle);
-    if (error != MOOT_OK) {
-        return task_handle_refuse(lane, call, 0, 1, error);
+    unsigned char ways[ARRAY_BLOCKS_BYTES];
+    const struct array_mapping blocks = {&array_map_blocks, ways, sizeof(ways)};
+    const struct array_spread level = {.count = count_above(elements->spread.count),
+                                       .homes = elements->spread.homes,
+                                       .kind = ARRAY_SPREAD_BLOCK};
+    put_word(ways, MOOT_REDUCE_WAYS);
+    return array_schedule_can_be(&level, &elements->spread, &blocks) != MOOT_ERR_LIMIT
+               ? MOOT_OK
+               : lane_fail(lane, MOOT_ERR_LIMIT,
+                           "the array has %" PRIu64 " elements on %" PRIu32
+                           " ranks, and each of these may combine %d at most: share "
+                           "the array among more ranks, or give an element more to do",
+                           elements->spread.count, elements->spread.homes,
+                           ARRAY_EDGES_MAX);
+}
+
+static int check_reduce(struct moot *m, struct lane *lane, moot_array array,
+                        const moot_task_spec *combine, const struct elements **out)
+{
+    struct elements *elements = NULL;
+    int error = array_check_open(
+        m, lane,
+        "there is no such call for children: spawn arrays of them whose inputs are by "
+        "MOOT_MAP_BLOCKS (moot_call_array_spawn), or let the program reduce");
+    if (error == MOOT_OK) {
+        error = check_combine(lane, combine);
     }
-    const struct elements *elements = elements_of(handle->task);
-    if (elements == NULL) {
-        return lane_fail(lane, MOOT_ERR_INVALID, "%s: the handle is a task's", call);
+    if (error == MOOT_OK) {
+        error = array_find_elements(m, lane, array, &elements);
+    }
+    if (error == MOOT_OK) {
+        error = check_count(lane, elements);
     }
     *out = elements;
-    return MOOT_OK;
+    return error;
 }
 
 /* The level above `below`, at the homes of the array `of`.  Others may run it, too. */
@@ -91,13 +121,12 @@ int array_reduce(struct moot *m, struct lane *lane, moot_array array,
     const struct elements *elements = NULL;
     uint64_t count = 1;
     moot_array below = array, level = {0};
-    int error = check_combine(lane, combine);
+    int error = check_reduce(m, lane, array, combine, &elements);
     if (error == MOOT_OK) {
-        error = find_elements(m, lane, array, &elements);
-        count = elements != NULL ? elements->spread.count : 1;
+        count = elements->spread.count;
     }
     do {
-        count = (count - 1) / MOOT_REDUCE_WAYS + 1;
+        count = count_above(count);
         if (error == MOOT_OK) {
             error = spawn_level(m, lane, combine, below, elements, count, site, &level);
         }

@@ -78,7 +78,7 @@ static struct data *data_find(struct moot *m, struct lane *lane, const char *cal
         *error = MOOT_ERR_STALE;
     }
     if (*error != MOOT_OK) {
-        lane_fail(lane, *error, "%s: the data handle: %s", call, error_text(*error));
+        lane_fail(lane, *error, "%s: the data handle %s", call, handle_why(*error));
         return NULL;
     }
     return &datas->slots[slot];
@@ -143,7 +143,8 @@ static int share(struct moot *m, struct lane *lane, const char *call, uint64_t i
     struct handle *handle;
     int error = task_handle_find(m, id, &handle);
     if (error != MOOT_OK) {
-        return lane_fail(lane, error, "%s: the task: %s", call, error_text(error));
+        return lane_fail(lane, error, "%s: the task's handle %s", call,
+                         handle_why(error));
     }
     uint64_t shared = task_handle_new(m, handle->task, NULL);
     if (shared == 0) {
@@ -492,7 +493,7 @@ int moot_data_spawn_at(moot *m, const moot_task_spec *spec, const moot_access *a
     moot_task_spec room;
     spec = sized_spec(spec, &room);
     if (spec == NULL) {
-        return lane_invalid(m, "moot_data_spawn", SIZED_REFUSAL);
+        return lane_invalid(m, "moot_data_spawn", SIZED_REFUSAL(moot_task_spec));
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -500,6 +501,9 @@ int moot_data_spawn_at(moot *m, const moot_task_spec *spec, const moot_access *a
     }
     struct access_spawn spawn = {.accesses = accesses, .count = count};
     int error = spawn_locked(m, lane, spec, &spawn, out, site);
+    if (error != MOOT_OK) {
+        lane_name_call(lane, "moot_data_spawn");
+    }
     engine_leave(m);
     return error;
 }

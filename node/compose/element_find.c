@@ -99,13 +99,13 @@ static int find_here(struct moot *m, struct lane *lane, struct elements *element
     struct handle *handle;
     if (index >= elements->spread.count) {
         return lane_fail(lane, MOOT_ERR_INVALID,
-                         "moot_array_find: there is no element %" PRIu64
-                         ": the array has %" PRIu64 ", from 0 on",
+                         "there is no element %" PRIu64 ": the array has %" PRIu64
+                         ", from 0 on",
                          index, elements->spread.count);
     }
     const moot_array array = {task_handle_new(m, elements->task, NULL)};
     if (array.id == 0) {
-        return lane_fail(lane, MOOT_ERR_NO_MEMORY, "moot_array_find: no memory");
+        return lane_fail(lane, MOOT_ERR_NO_MEMORY, "no memory");
     }
     const int error = array_at(m, lane, array, index, NULL, site, out);
     if (task_handle_find(m, array.id, &handle) == MOOT_OK) {
@@ -138,14 +138,13 @@ static int find_elsewhere(struct moot *m, struct lane *lane, const moot_hash *ar
 int array_find(struct moot *m, struct lane *lane, const moot_hash *array,
                uint64_t index, const char *site, moot_task *out)
 {
-    const int error = array_check_open(m, lane, "moot_array_find",
-                                       "give the task an input by its hash");
+    const int error = array_check_open(m, lane, "give the task an input by its hash");
     if (error != MOOT_OK) {
         return error;
     }
     if (!hash_has(array, MOOT_HASH_ARRAY)) {
         return lane_fail(lane, MOOT_ERR_INVALID,
-                         "moot_array_find: the hash is none of an array: "
+                         "the hash is none of an array: "
                          "moot_array_hash() gives one");
     }
     struct elements *here = elements_here(m, array);

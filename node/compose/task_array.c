@@ -18,14 +18,44 @@
 #include <inttypes.h>
 #include <string.h>
 
-int array_check_open(struct moot *m, struct lane *lane, const char *call,
-                     const char *instead)
+int array_check_open(struct moot *m, struct lane *lane, const char *instead)
 {
     int error = spawn_check_open(m, lane);
     if (error == MOOT_ERR_STATE && lane->call != NULL) {
-        return lane_fail(lane, error, "%s: not inside a kernel: %s", call, instead);
+        return lane_fail(lane, error, "not inside a kernel: %s", instead);
     }
     return error;
+}
+
+int array_find_end(struct moot *m, struct lane *lane, moot_array array,
+                   struct task **out)
+{
+    struct handle *handle;
+    const int error = task_handle_find(m, array.id, &handle);
+    if (error != MOOT_OK) {
+        return lane_fail(lane, error, "the array's handle %s", handle_why(error));
+    }
+    *out = handle->task;
+    return hash_has(&handle->task->hash, MOOT_HASH_ARRAY)
+               ? MOOT_OK
+               : lane_fail(lane, MOOT_ERR_INVALID,
+                           "this is a task's handle, and no array's");
+}
+
+int array_find_elements(struct moot *m, struct lane *lane, moot_array array,
+                        struct elements **out)
+{
+    struct task *end = NULL;
+    const int error = array_find_end(m, lane, array, &end);
+    if (error != MOOT_OK) {
+        return error;
+    }
+    *out = elements_of(end);
+    return *out != NULL
+               ? MOOT_OK
+               : lane_fail(lane, MOOT_ERR_INVALID,
+                           "this rank has not spawned the array: moot_array_find() "
+                           "gives its elements");
 }
 
 /* A group is the program's, and so is what keeps it from spawning too far ahead. */
@@ -100,7 +130,7 @@ static int read_element(struct moot *m, struct lane *lane, moot_array array,
     if (error == MOOT_OK &&
         !read_aim(m, &spawn.facts, &elements->homes,
                   elements_home(&elements->spread, &elements->homes, index))) {
-        error = lane_fail(lane, MOOT_ERR_NO_MEMORY, "moot_array_at: no memory");
+        error = lane_fail(lane, MOOT_ERR_NO_MEMORY, "no memory");
     }
     if (error == MOOT_OK) {
         error = array_spawn_read(m, lane, &spawn, out);
@@ -109,35 +139,23 @@ static int read_element(struct moot *m, struct lane *lane, moot_array array,
     return error;
 }
 
-static int refuse_handle(struct lane *lane, int error)
-{
-    return lane_fail(lane, error, "moot_array_at: the array's handle %s",
-                     error == MOOT_ERR_FOREIGN ? "belongs to another context"
-                                               : "was released or never valid");
-}
-
 int array_at(struct moot *m, struct lane *lane, moot_array array, uint64_t index,
              struct task *parent, const char *site, moot_task *out)
 {
-    struct handle *handle;
-    int error = parent != NULL ? spawn_judge_open(m, lane, parent)
-                               : array_check_open(m, lane, "moot_array_at",
-                                                  "moot_call_array_at() is the call");
+    struct elements *elements = NULL;
+    int error = parent != NULL
+                    ? spawn_judge_open(m, lane, parent)
+                    : array_check_open(m, lane, "moot_call_array_at() is the call");
+    if (error == MOOT_OK) {
+        error = array_find_elements(m, lane, array, &elements);
+    }
     if (error != MOOT_OK) {
         return error;
     }
-    error = task_handle_find(m, array.id, &handle);
-    if (error != MOOT_OK) {
-        return refuse_handle(lane, error);
-    }
-    const struct elements *elements = elements_of(handle->task);
-    if (elements == NULL) {
-        return lane_fail(lane, MOOT_ERR_INVALID, "moot_array_at: a task is no array");
-    }
     if (index >= elements->spread.count) {
         return lane_fail(lane, MOOT_ERR_INVALID,
-                         "moot_array_at: there is no element %" PRIu64
-                         ": the array has %" PRIu64 ", from 0 on",
+                         "there is no element %" PRIu64 ": the array has %" PRIu64
+                         ", from 0 on",
                          index, elements->spread.count);
     }
     return read_element(m, lane, array, elements, index, parent, site, out);
@@ -153,23 +171,26 @@ static int check_spec(struct lane *lane, const moot_array_spec *spec,
         [MOOT_SPREAD_CYCLIC] = ARRAY_SPREAD_CYCLIC,
         [MOOT_SPREAD_HASHED] = ARRAY_SPREAD_HASHED};
     if (spec->count == 0 || spec->count > ARRAY_COUNT_MAX) {
-        return lane_fail(lane, MOOT_ERR_INVALID,
-                         "moot_array_spawn: .count is %" PRIu64 ", not 1 to 2^32",
+        return lane_fail(lane, MOOT_ERR_INVALID, ".count is %" PRIu64 ", not 1 to 2^32",
                          spec->count);
     }
     if (spec->flags != 0) {
-        return lane_fail(lane, MOOT_ERR_INVALID,
-                         "moot_array_spawn: .flags has unknown bits: %#" PRIx32,
+        return lane_fail(lane, MOOT_ERR_INVALID, ".flags has unknown bits: %#" PRIx32,
                          spec->flags);
     }
     if ((unsigned)spec->spread.kind > MOOT_SPREAD_HASHED) {
-        return lane_fail(lane, MOOT_ERR_INVALID,
-                         "moot_array_spawn: .spread.kind is none of moot_array.h");
+        return lane_fail(
+            lane, MOOT_ERR_INVALID,
+            ".spread.kind is %d: give MOOT_SPREAD_BLOCK, MOOT_SPREAD_CYCLIC or "
+            "MOOT_SPREAD_HASHED",
+            (int)spec->spread.kind);
     }
     const bool cyclic = spec->spread.kind == MOOT_SPREAD_CYCLIC;
     if (!cyclic && spec->spread.block != 0) {
         return lane_fail(lane, MOOT_ERR_INVALID,
-                         "moot_array_spawn: .spread.block is for MOOT_SPREAD_CYCLIC");
+                         ".spread.block is %" PRIu64
+                         ", and is for MOOT_SPREAD_CYCLIC: give 0",
+                         spec->spread.block);
     }
     const uint64_t block = cyclic && spec->spread.block == 0 ? 1 : spec->spread.block;
     *spread = (struct array_spread){
@@ -189,19 +210,18 @@ static int check_beside(struct lane *lane, struct moot *m, const moot_array_spec
     }
     const int error = task_handle_find(m, spec->beside.id, &handle);
     if (error != MOOT_OK) {
-        return lane_fail(lane, error,
-                         "moot_array_spawn: .beside is no array's handle: it %s",
-                         error == MOOT_ERR_FOREIGN ? "belongs to another context"
-                                                   : "was released or never valid");
+        return lane_fail(lane, error, ".beside is no array's handle: it %s",
+                         handle_why(error));
     }
     const struct elements *other = elements_of(handle->task);
     if (other == NULL) {
         return lane_fail(lane, MOOT_ERR_INVALID,
-                         "moot_array_spawn: .beside is a task's handle");
+                         ".beside is a task's handle, and no array's: of a "
+                         "task it is a task's .beside");
     }
     if (other->spread.count != spread->count) {
         return lane_fail(lane, MOOT_ERR_INVALID,
-                         "moot_array_spawn: .beside has %" PRIu64 " elements, and "
+                         ".beside has %" PRIu64 " elements, and "
                          ".count is %" PRIu64 ": only arrays of equal counts can be "
                          "beside each other",
                          other->spread.count, spread->count);
@@ -210,7 +230,7 @@ static int check_beside(struct lane *lane, struct moot *m, const moot_array_spec
     if (said &&
         (spread->kind != other->spread.kind || spread->block != other->spread.block)) {
         return lane_fail(lane, MOOT_ERR_INVALID,
-                         "moot_array_spawn: .spread is not that of .beside: leave it "
+                         ".spread is not that of .beside: leave it "
                          "out, and this array has the other's");
     }
     *spread = other->spread;
@@ -224,14 +244,14 @@ static int check_kernel(struct lane *lane, const struct kernel *kernel, bool som
     if ((kernel->flags & MOOT_KERNEL_IDEMPOTENT) != 0) {
         return lane_fail(
             lane, MOOT_ERR_INVALID,
-            "moot_array_spawn: kernel '%s' is idempotent, and no array is: "
+            "kernel '%s' is idempotent, and no array is: "
             "register it without MOOT_KERNEL_IDEMPOTENT, and what may have "
             "run ends with MOOT_ERR_MAYBE_RAN; or spawn single tasks",
             kernel->name);
     }
     if ((kernel->flags & MOOT_KERNEL_NONDETERMINISTIC) != 0 && !once) {
         return lane_fail(lane, MOOT_ERR_INVALID,
-                         "moot_array_spawn: kernel '%s' is non-deterministic, and a "
+                         "kernel '%s' is non-deterministic, and a "
                          "rank may have to make an element again: register it with "
                          "MOOT_KERNEL_ONCE, or spawn single tasks",
                          kernel->name);
@@ -239,7 +259,7 @@ static int check_kernel(struct lane *lane, const struct kernel *kernel, bool som
     if (once && some) {
         return lane_fail(
             lane, MOOT_ERR_INVALID,
-            "moot_array_spawn_some: kernel '%s' is once, and an array of "
+            "kernel '%s' is once, and an array of "
             "such a kernel is spawned as a whole: call moot_array_spawn(), "
             "or spawn single tasks",
             kernel->name);
@@ -257,7 +277,7 @@ static int add_part(struct lane *lane, const struct elements *elements,
         return MOOT_OK;
     }
     if (!range_set_copy(sum, part) || !range_set_merge(sum, &elements->part)) {
-        return lane_fail(lane, MOOT_ERR_NO_MEMORY, "moot_array_spawn: no memory");
+        return lane_fail(lane, MOOT_ERR_NO_MEMORY, "no memory");
     }
     *grows = !range_set_equal(sum, &elements->part);
     return sum->count <= LIMIT_PART_RANGES ? MOOT_OK : array_part_refuse(lane);
@@ -322,7 +342,7 @@ static int spawn_checked(struct moot *m, struct lane *lane, struct spawn *spawn,
     const bool fresh = elements_of(spawned.task) == NULL;
     if (!elements_make(m, spawned.task, spread, homes, facts->args, facts->args_size)) {
         spawn_undo(m, &spawned);
-        return lane_fail(lane, MOOT_ERR_NO_MEMORY, "moot_array_spawn: no memory");
+        return lane_fail(lane, MOOT_ERR_NO_MEMORY, "no memory");
     }
     struct elements *elements = spawned.task->seldom->elements;
     if (fresh) { /* later these run, and their threads read without the lock */
@@ -390,8 +410,7 @@ int array_spawn(struct moot *m, struct lane *lane, const moot_array_spec *spec,
     struct range_set part = {0};
     int error = parent != NULL
                     ? spawn_judge_open(m, lane, parent)
-                    : array_check_open(m, lane, "moot_array_spawn",
-                                       "moot_call_array_spawn() is the call");
+                    : array_check_open(m, lane, "moot_call_array_spawn() is the call");
     if (error == MOOT_OK) {
         error = check_spec(lane, spec, &spread);
     }

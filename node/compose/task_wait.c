@@ -12,10 +12,9 @@
 int task_handle_refuse(struct lane *lane, const char *call, size_t index, size_t count,
                        int error)
 {
-    if (count == 1) {
-        return lane_fail(lane, error, "%s: the handle: %s", call, error_text(error));
-    }
-    return lane_fail(lane, error, "%s: handle %zu: %s", call, index, error_text(error));
+    const char *why = handle_why(error);
+    return count == 1 ? lane_fail(lane, error, "%s: the handle %s", call, why)
+                      : lane_fail(lane, error, "%s: handle %zu %s", call, index, why);
 }
 
 int task_wait_check(struct moot *m, struct lane *lane, const char *call,

@@ -26,8 +26,13 @@
 
 #include <assert.h>
 
-#define SIZED_REFUSAL                                                                  \
-    "no release has a struct of this size, or it sets a field that this library lacks"
+/* Why such a struct is refused, and what to do: of one that a program fills; of one
+ * that it is given; `call` is the macro's name. */
+#define SIZED_REFUSAL(type)                                                            \
+    "no release has a " #type " of this .size, or it sets a field that this library "  \
+    "lacks: set .size to sizeof(" #type ") or 0"
+#define SIZED_REFUSAL_OUT(type)                                                        \
+    "no release has a " #type " of this size: give sizeof(" #type ")"
 
 /* Where a struct ends whose last field is this.  If there were padding behind the last,
  * two releases could have one size. */

@@ -343,13 +343,13 @@ int lane_fail(struct lane *lane, int code, const char *format, ...)
     return code;
 }
 
-void lane_name_call(struct lane *lane, const char *shared, const char *call)
+void lane_name_call(struct lane *lane, const char *call)
 {
+    static const char begin[] = "moot_";
     const char *said = text_get(&lane->error);
-    const size_t length = strlen(shared);
-    if (strncmp(said, shared, length) == 0 && said[length] == ':') {
+    if (strncmp(said, begin, sizeof(begin) - 1) != 0) {
         struct text named = {0};
-        text_add(&named, "%s%s", call, said + length);
+        text_add(&named, "%s: %s", call, said);
         text_release(&lane->error);
         lane->error = named;
     }

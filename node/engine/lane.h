@@ -63,10 +63,9 @@ void lane_forget_inputs(struct lane *lane, size_t count);
 int lane_fail(struct lane *lane, int code, const char *format, ...)
     __attribute__((cold, format(printf, 3, 4)));
 
-/* A call's errors may be told by what it shares with another, whose name they begin
- * with, before a colon: then `call` stands in its place. */
-void lane_name_call(struct lane *lane, const char *shared, const char *call)
-    __attribute__((cold));
+/* The story of a call's failure begins with the call: for one that was told by what
+ * several calls share, which leaves that out.  No effect on one that names a call. */
+void lane_name_call(struct lane *lane, const char *call) __attribute__((cold));
 
 /* The same for calls without a context: moot_open, or a NULL context. */
 int thread_fail(int code, const char *format, ...)

@@ -104,8 +104,9 @@ int moot_watch_add(moot *m, const moot_watch *watch, moot_watch_id *out)
     watch = watch != NULL ? sized_watch(watch, &room) : NULL;
     if (m == NULL || watch == NULL || out == NULL || watch->fn == NULL ||
         (watch->kinds & ~known) != 0) {
-        const char *what = out == NULL         ? "the output is NULL"
-                           : watch == NULL     ? "the watch is NULL, or " SIZED_REFUSAL
+        const char *what = out == NULL ? "the output is NULL"
+                           : watch == NULL
+                               ? "the watch is NULL, or " SIZED_REFUSAL(moot_watch)
                            : watch->fn == NULL ? "the watch has no function"
                                                : "kinds has a bit that is no event's";
         return lane_invalid(m, "moot_watch_add", what);

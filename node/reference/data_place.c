@@ -51,7 +51,8 @@ static int place(struct moot *m, struct lane *lane, moot_task task,
 int moot_data_place(moot *m, moot_task task, moot_ranks ranks)
 {
     if (m == NULL || (ranks.ranks == NULL && ranks.count > 0)) {
-        return thread_fail(MOOT_ERR_INVALID, "moot_data_place: an argument is NULL");
+        return lane_invalid(m, "moot_data_place",
+                            "the ranks are NULL, and their count is not 0");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {

@@ -38,7 +38,10 @@ int moot_data_put_at(moot *m, const moot_ndarray *array, moot_task *out,
                      const char *site)
 {
     if (m == NULL || array == NULL || out == NULL) {
-        return refuse_put(m, MOOT_ERR_INVALID, "an argument is NULL");
+        return refuse_put(m, MOOT_ERR_INVALID,
+                          m == NULL       ? "the moot is NULL"
+                          : array == NULL ? "the array is NULL"
+                                          : "the output is NULL");
     }
     struct data_source source = {.path = NULL};
     int error = gather(m, array, &source);

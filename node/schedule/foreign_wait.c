@@ -128,7 +128,7 @@ int foreign_wait(struct moot *m, const char *call, foreign_test test, void *arg)
     }
     int code = MOOT_ERR_INVALID;
     if (test == NULL) {
-        lane_fail(lane, code, "%s: an argument is NULL", call);
+        lane_fail(lane, code, "%s: the test is NULL", call);
     } else {
         struct foreign foreign = {.test = test, .arg = arg};
         code = wait_locked(m, lane, call, &foreign);

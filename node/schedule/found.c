@@ -232,8 +232,9 @@ void found_failure(struct moot *m, const struct moot_call *call)
 int moot_call_checkpoint(moot_call *call, const void *state, size_t size)
 {
     if (call == NULL || (state == NULL && size > 0)) {
-        return thread_fail(MOOT_ERR_INVALID,
-                           "moot_call_checkpoint: an argument is NULL");
+        return thread_fail(MOOT_ERR_INVALID, "moot_call_checkpoint: %s",
+                           call == NULL ? "the call is NULL"
+                                        : "the state is NULL, and its size is not 0");
     }
     if (!checkpoint_is_on(call->m) || call->check || call->array != NULL) {
         return MOOT_OK;

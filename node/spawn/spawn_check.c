@@ -32,7 +32,8 @@ int spawn_judge_open(struct moot *m, struct lane *lane, const struct task *paren
                          "inside a kernel, moot_call_spawn() is the call to use");
     }
     if (parent == NULL && lane->parked) {
-        return lane_fail(lane, MOOT_ERR_STATE, "this thread is parked");
+        return lane_fail(lane, MOOT_ERR_STATE,
+                         "this thread is parked: moot_unpark() it first");
     }
     return MOOT_OK;
 }
@@ -48,7 +49,15 @@ static int check_kernel(struct moot *m, struct lane *lane, const moot_task_spec 
         error = MOOT_ERR_UNKNOWN_KERNEL;
     }
     if (error != MOOT_OK) {
-        return lane_fail(lane, error, ".kernel: %s", error_text(error));
+        return lane_fail(
+            lane, error, ".kernel %s",
+            spec->kernel.id == 0
+                ? "is zero: the kernel is not registered on this rank: "
+                  "moot_kernel_register() it on every rank first"
+            : error == MOOT_ERR_UNKNOWN_KERNEL
+                ? "is no kernel's handle: the kernel is not registered on this rank: "
+                  "moot_kernel_register() it on every rank first"
+                : handle_why(error));
     }
     *out = m->tasks.kernels.items[number];
     if ((*out)->conflict) {
@@ -298,7 +307,9 @@ COLD static int check_candidates(struct moot *m, struct lane *lane,
                          ".owner and .candidates are both given");
     }
     if (ranks->ranks == NULL || ranks->count == 0) {
-        return lane_fail(lane, MOOT_ERR_INVALID, ".candidates is an empty set");
+        return lane_fail(
+            lane, MOOT_ERR_INVALID,
+            ".candidates is an empty set: name a rank, or leave it zero for any");
     }
     if (ranks->count > LIMIT_RANKS) {
         return lane_fail(lane, MOOT_ERR_LIMIT, ".candidates has more than %u entries",

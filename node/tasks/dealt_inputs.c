@@ -48,7 +48,7 @@ static struct payload *story_of_fault(const struct element_link *link,
                                       const struct map_fault *fault)
 {
     struct text text = {0};
-    map_tell_fault(&text, link->mapping.map, counts, fault);
+    map_tell_fault(&text, &link->mapping, counts, fault);
     const char *told = text_get(&text);
     struct payload *story = payload_copy(told, strlen(told) + 1);
     text_release(&text);

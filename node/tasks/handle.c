@@ -140,6 +140,13 @@ struct handle *handle_unkeep(struct handles *handles, struct handle *before)
     return handle;
 }
 
+const char *handle_why(int error)
+{
+    return error == MOOT_ERR_FOREIGN     ? "belongs to another context"
+           : error == MOOT_ERR_NO_MEMORY ? "has no room in memory"
+                                         : "was released or never valid";
+}
+
 void handle_free(struct handles *handles, struct handle *handle)
 {
     uint32_t slot = (uint32_t)(handle - handles->slots);

@@ -66,6 +66,9 @@ static inline int handle_find(const struct handles *handles, uint64_t id,
     *out = handle;
     return MOOT_OK;
 }
+/* Why it was refused, or there is no record for it: for people, behind "the handle ".
+ */
+const char *handle_why(int error);
 void handle_free(struct handles *handles, struct handle *handle);
 
 /* The program's number for it is void, the handle stays, last on the list of those

@@ -175,16 +175,31 @@ void maps_release(struct moot *m)
 /* --- Telling -----------------------------------------------------------------------
  */
 
-void map_tell_fault(struct text *text, const struct array_map *map,
+/* What the program's function says is asked for once more: it says the same. */
+static void tell_refusal(struct text *text, const struct array_mapping *mapping,
+                         const struct array_counts *counts, uint64_t element)
+{
+    moot_range few[RANGES_FEW];
+    text_add(text, "has no sources for element %" PRIu64 ": .sources ", element);
+    if (mapping->map->sources == call_sources) {
+        const struct program_map *map = mapping->map->user;
+        text_add(text, "returned %d, ",
+                 map->sources(map->user, mapping->args, mapping->args_size, element,
+                              counts->takes, counts->from, few, RANGES_FEW));
+    }
+    text_add(text, "of a count of %" PRIu64 " and a source_count of %" PRIu64,
+             counts->takes, counts->from);
+}
+
+void map_tell_fault(struct text *text, const struct array_mapping *mapping,
                     const struct array_counts *counts, const struct map_fault *fault)
 {
-    text_add(text, "the map '%s' ", map->name);
+    text_add(text, "the map '%s' ", mapping->map->name);
     if (fault->error == MOOT_ERR_LIMIT) {
         text_add(text, "has element %" PRIu64 " take more than %u: take fewer",
                  fault->element, LIMIT_INPUTS);
     } else if (!fault->beyond) {
-        text_add(text, "has no sources for element %" PRIu64 ": .sources refused it",
-                 fault->element);
+        tell_refusal(text, mapping, counts, fault->element);
     } else if (fault->range.end <= fault->range.first) {
         text_add(text, "gives element %" PRIu64 " an empty range, at %" PRIu64,
                  fault->element, fault->range.first);
@@ -211,12 +226,13 @@ static void tell_ranges(struct text *text, const struct range *ranges, uint32_t 
 }
 
 void map_tell_inverse(struct text *text, const struct array_map *map,
+                      const struct array_counts *counts,
                       const struct inverse_fault *fault)
 {
     text_add(text,
-             "the map '%s' (version %u) has a wrong inverse: .sources of element "
-             "%" PRIu64 " names ",
-             map->name, map->version, fault->element);
+             "the map '%s' (version %u) has a wrong inverse, where %" PRIu64
+             " elements take from %" PRIu64 ": .sources of element %" PRIu64 " names ",
+             map->name, map->version, counts->takes, counts->from, fault->element);
     tell_ranges(text, fault->sources, fault->source_ranges);
     text_add(text, ", and .targets of element %" PRIu64 " names ", fault->source);
     tell_ranges(text, fault->targets, fault->target_ranges);

@@ -30,9 +30,10 @@ int map_add(struct moot *m, const moot_map *map, moot_map_id *out);
 void maps_release(struct moot *m);
 
 /* Why the element cannot have what the map names, or the two functions differ. */
-void map_tell_fault(struct text *text, const struct array_map *map,
+void map_tell_fault(struct text *text, const struct array_mapping *mapping,
                     const struct array_counts *counts, const struct map_fault *fault);
 void map_tell_inverse(struct text *text, const struct array_map *map,
+                      const struct array_counts *counts,
                       const struct inverse_fault *fault);
 
 #endif

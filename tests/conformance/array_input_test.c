@@ -405,7 +405,8 @@ static void what_is_no_input_is_refused(struct seat *seat)
            ".inputs[0].map");
     refuse(seat, (moot_array_input){.array = one, .map = MOOT_MAP_WINDOW},
            MOOT_ERR_INVALID, "'moot.window'");
-    refuse(seat, (moot_array_input){.array = {0}}, MOOT_ERR_STALE, ".inputs[0].array");
+    refuse(seat, (moot_array_input){.array = {0}}, MOOT_ERR_STALE,
+           ".inputs[0] has neither");
     const moot_task_spec single = {.kernel = seat->kernels[RELAY]};
     EXPECT(seat, moot_task_spawn(seat->m, &single, &task), MOOT_OK);
     refuse(seat, (moot_array_input){.array = {task.id}}, MOOT_ERR_INVALID, "a task's");

@@ -416,7 +416,9 @@ static const struct {
 } refusals[] = {
     {MOOT_ERR_INVALID, "element 3 take 36 to 37, and the input has 37 elements"},
     {MOOT_ERR_INVALID, "gives element 3 an empty range, at 4"},
-    {MOOT_ERR_INVALID, "no sources for element 3"},
+    {MOOT_ERR_INVALID,
+     "no sources for element 3: .sources returned -5, of a count of 37 "
+     "and a source_count of 37"},
     {MOOT_ERR_LIMIT, "element 3 take more than 4096"},
 };
 
@@ -439,6 +441,9 @@ static void who_has_the_wrong_element_is_told_which(struct seat *seat)
             EXPECT(seat, moot_array_wait(seat->m, two, MOOT_FOREVER),
                    MOOT_ERR_TASK_FAILED);
             CHECK(seat, seat->size > 2 || told(seat, refusals[i].why));
+            CHECK(seat, seat->size > 2 ||
+                            told(seat, ": it did not run: input 0 has none for it: "));
+            CHECK(seat, !told(seat, "kernel 'next' failed"));
             EXPECT(seat, moot_array_release(seat->m, two), MOOT_OK);
         } else {
             CHECK(seat, told(seat, refusals[i].why));
@@ -480,7 +485,8 @@ static void wrong_inverses_are_reported(struct seat *seat)
     }
     meet(seat);
     CHECK(seat, !reported(seat, "'right'") && !reported(seat, "'none'"));
-    CHECK(seat, reported(seat, "the map 'all out' (version 3) has a wrong inverse"));
+    CHECK(seat, reported(seat, "the map 'all out' (version 3) has a wrong inverse, "
+                               "where 37 elements take from 37: "));
     CHECK(seat, reported(seat, "'some out'"));
     CHECK(seat, reported(seat, "the map 'all' (version 3) has a wrong inverse"));
     CHECK(seat, reported(seat, "names nothing; it leaves out "));

@@ -191,7 +191,7 @@ static void missing_fields(struct seat *seat)
         moot_task_spec spec;
         const char *told;
     } rows[] = {
-        {{.kernel = kernel, .args_size = 1}, ".args is NULL"},
+        {{.kernel = kernel, .args_size = 1}, "moot_task_spawn: .args is NULL"},
         {{.kernel = kernel, .key_size = 1}, ".key is NULL"},
         {{.kernel = kernel, .input_count = 1}, ".inputs is NULL"},
         {{.kernel = kernel, .after_count = 1}, ".after is NULL"},
@@ -257,7 +257,7 @@ static void bad_input(struct seat *seat)
     EXPECT(seat, moot_task_wait(m, good, -1), MOOT_ERR_INVALID);
     CHECK(seat, told(seat, "the timeout is negative"));
     EXPECT(seat, moot_task_release(m, stale), MOOT_ERR_STALE);
-    CHECK(seat, told(seat, "moot_task_release: the handle: "));
+    CHECK(seat, told(seat, "moot_task_release: the handle was released"));
     EXPECT(seat, moot_task_fetch_all(m, NULL, 1, 0, NULL, NULL), MOOT_ERR_INVALID);
     CHECK(seat, told(seat, "moot_task_fetch_all: the array of tasks is NULL"));
     EXPECT(seat, moot_tasks_each(m, NULL, NULL, NULL), MOOT_ERR_INVALID);
@@ -305,14 +305,14 @@ static void the_moot_has_the_story(struct seat *seat)
     EXPECT(seat, moot_checkpoint(m, &unsized, &hash), MOOT_ERR_INVALID);
     CHECK(seat, told(seat, "moot_checkpoint: "));
     EXPECT(seat, moot_checkpoint_find(m, NULL, &hash), MOOT_ERR_INVALID);
-    CHECK(seat, told(seat, "moot_checkpoint_find: an argument is NULL"));
+    CHECK(seat, told(seat, "moot_checkpoint_find: the name is NULL"));
     EXPECT(seat, moot_state_signature(m, NULL, 1), MOOT_ERR_INVALID);
-    CHECK(seat, told(seat, "moot_state_signature: an argument is NULL"));
+    CHECK(seat, told(seat, "moot_state_signature: the hash is NULL"));
     EXPECT(seat, moot_data_put(m, NULL, &task), MOOT_ERR_INVALID);
     CHECK(seat, told(seat, "moot_data_put: "));
     EXPECT(seat, moot_ticket_task(NULL, &task), MOOT_ERR_INVALID);
-    CHECK(seat, strstr(moot_last_error(NULL),
-                       "moot_ticket_task: an argument is NULL") != NULL);
+    CHECK(seat, strstr(moot_last_error(NULL), "moot_ticket_task: the ticket is NULL") !=
+                    NULL);
     EXPECT(seat, moot_checkpoint_flush(NULL), MOOT_ERR_INVALID);
     CHECK(seat, strstr(moot_last_error(NULL),
                        "moot_checkpoint_flush: the moot is NULL") != NULL);
