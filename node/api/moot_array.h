@@ -71,8 +71,8 @@
  *
  * An array's handle is that of a task, its end: (moot_task){array.id} may be waited for
  * with tasks (moot_task_wait_all, moot_task_wait_any), watched, asked about
- * (moot_task_info), and be what others come `after`.  Its data, as moot_task_fetch and
- * .inputs give them, are the library's own.
+ * (moot_task_info), and be what others come `after`.  Its data, as moot_task_fetch
+ * gives them, are the library's own: it is no input of a task.
  *
  * Elements run by the priority of their array, among those of other arrays and tasks;
  * of one priority after the tasks, and the oldest array first.

@@ -4,6 +4,7 @@
 #include "consensus/core_entry.h"
 #include "consensus/core_view.h"
 #include "hashing/base/hot.h"
+#include "hashing/identity.h"
 #include "node/engine/engine.h"
 #include "node/engine/outbox.h"
 #include "node/schedule/task_handle.h"
@@ -65,7 +66,8 @@ static inline enum inputs find_inputs(const struct moot *m, const moot_task_spec
         if (handle->task == UNNAMED_TASK) {
             return INPUTS_UNNAMED;
         }
-        if (!core_is_stub(handle->task) && handle->task->undone) {
+        if ((!core_is_stub(handle->task) && handle->task->undone) ||
+            hash_has(&handle->task->hash, MOOT_HASH_ARRAY)) {
             return INPUTS_WRONG;
         }
         inputs[i] = handle->task;

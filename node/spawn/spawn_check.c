@@ -137,8 +137,19 @@ static int check_sizes(struct lane *lane, const moot_task_spec *spec, bool plain
     return plain ? MOOT_OK : check_rest(lane, spec);
 }
 
+COLD static int refuse_array(struct lane *lane, const char *field, size_t i)
+{
+    return lane_fail(lane, MOOT_ERR_INVALID,
+                     ".%s[%zu] is an array's handle, and an array has no data of its "
+                     "own: take its elements by moot_array_at(), combine them by "
+                     "moot_array_reduce(), spawn an array with an input, or, for the "
+                     "order alone, name it in .after",
+                     field, i);
+}
+
 static inline int add_handles(struct moot *m, struct lane *lane, const char *field,
-                              const moot_task *tasks, size_t count, size_t *at)
+                              bool data, const moot_task *tasks, size_t count,
+                              size_t *at)
 {
     for (size_t i = 0; i < count; i++) {
         struct handle *handle;
@@ -152,6 +163,9 @@ static inline int add_handles(struct moot *m, struct lane *lane, const char *fie
         }
         if (error != MOOT_OK) {
             return lane_fail(lane, error, ".%s[%zu]: %s", field, i, error_text(error));
+        }
+        if (data && hash_has(&handle->task->hash, MOOT_HASH_ARRAY)) {
+            return refuse_array(lane, field, i);
         }
         lane->inputs[*at] = handle->task;
         lane->hashes[(*at)++] = handle->task->hash;
@@ -188,7 +202,8 @@ static int check_inputs(struct moot *m, struct lane *lane, const moot_task_spec 
         return lane_fail(lane, MOOT_ERR_NO_MEMORY, "no memory for the inputs");
     }
     size_t at = 0;
-    int error = add_handles(m, lane, "inputs", spec->inputs, spec->input_count, &at);
+    int error =
+        add_handles(m, lane, "inputs", true, spec->inputs, spec->input_count, &at);
     if (plain) {
         return error;
     }
@@ -202,7 +217,8 @@ static int check_inputs(struct moot *m, struct lane *lane, const moot_task_spec 
         lane->hashes[at++] = spec->input_hashes[i];
     }
     if (error == MOOT_OK) {
-        error = add_handles(m, lane, "after", spec->after, spec->after_count, &at);
+        error =
+            add_handles(m, lane, "after", false, spec->after, spec->after_count, &at);
     }
     return error;
 }
@@ -427,9 +443,10 @@ HOT int spawn_check(struct moot *m, struct lane *lane, const moot_task_spec *spe
     }
     assert(kernel != NULL);
     if ((kernel->flags & MOOT_KERNEL_ONCE) && spec->key == NULL) {
-        return lane_fail(lane, MOOT_ERR_NO_KEY,
-                         "kernel '%s' is once: each of its tasks needs a .key",
-                         kernel->name);
+        return lane_fail(
+            lane, MOOT_ERR_NO_KEY,
+            "kernel '%s' is once: each of its tasks needs a .key",
+            kernel->name);
     }
     fill_facts(lane, spec, kernel, parent, &spawn->facts);
     spawn->facts.reg.site = site;

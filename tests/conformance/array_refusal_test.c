@@ -186,9 +186,16 @@ static void a_handle_of_the_wrong_kind_is_named(struct seat *seat)
     const moot_task end = {array.id};
     const moot_task_spec after = {
         .kernel = seat->kernels[ONES], .after = &end, .after_count = 1};
+    const moot_task_spec with_data = {
+        .kernel = seat->kernels[ONES], .inputs = &end, .input_count = 1};
     CHECK_TOLD(seat, moot_array_spawn(m, &takes, &released), MOOT_ERR_INVALID,
                "moot_array_spawn: .inputs[0].array is a task's handle: give it as "
                ".task");
+    CHECK_TOLD(seat, moot_task_spawn(m, &with_data, &out), MOOT_ERR_INVALID,
+               "moot_task_spawn: .inputs[0] is an array's handle, and an array has no "
+               "data of its own: take its elements by moot_array_at(), combine them by "
+               "moot_array_reduce(), spawn an array with an input, or, for the order "
+               "alone, name it in .after");
     EXPECT(seat, moot_task_spawn(m, &after, &out), MOOT_OK);
     EXPECT(seat, moot_task_wait(m, out, MOOT_FOREVER), MOOT_OK);
     CHECK_TOLD(seat, moot_array_wait(m, (moot_array){task.id}, 0), MOOT_ERR_INVALID,
