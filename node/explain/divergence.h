@@ -20,7 +20,7 @@ struct divergence {
         moot_hash hash;                    /* zero: nothing more was spawned */
         const char *site, *kernel, *label; /* NULL: not known, or none */
         uint64_t count; /* elements of an array; 0: of none, or not known */
-    } before[DIVERGENCE_BEFORE_MAX];       /* alike on all sides, the oldest first */
+    } before[DIVERGENCE_BEFORE_MAX]; /* alike on all sides, the oldest first */
     struct divergence_side {
         struct divergence_spawn spawn;
         const struct rankset *ranks; /* NULL: none is known */

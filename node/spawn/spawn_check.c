@@ -443,10 +443,9 @@ HOT int spawn_check(struct moot *m, struct lane *lane, const moot_task_spec *spe
     }
     assert(kernel != NULL);
     if ((kernel->flags & MOOT_KERNEL_ONCE) && spec->key == NULL) {
-        return lane_fail(
-            lane, MOOT_ERR_NO_KEY,
-            "kernel '%s' is once: each of its tasks needs a .key",
-            kernel->name);
+        return lane_fail(lane, MOOT_ERR_NO_KEY,
+                         "kernel '%s' is once: each of its tasks needs a .key",
+                         kernel->name);
     }
     fill_facts(lane, spec, kernel, parent, &spawn->facts);
     spawn->facts.reg.site = site;
