@@ -46,8 +46,9 @@
  *           older siblings.  A task that is `poison` kills the rank that runs it.  With
  *           `elements` it is a task array of so many, in blocks, of which one fails if
  *           it `fails`, or kills its rank if it is `poison`: it stands at the top,
- *           comes after tasks or arrays, and gives nothing but its end.  The other words are those of moot_task_spawn(3);
- *           candidates are among the first 64 ranks.
+ *           comes after tasks or arrays, and gives nothing but its end.  The other
+ *           words are those of moot_task_spawn(3); candidates are among the first 64
+ *           ranks.
  * on        says whose program the actions below it are, up to the next `on`.
  * spawn     in the order given, each rank in another if `shuffled`; with a chance, each
  *           rank spawns each task with that chance, so that ranks differ.
