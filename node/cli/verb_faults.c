@@ -7,6 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A rule that strikes where a kernel runs as a task: what is an element passes by. */
+static bool waits_for_kernel(const struct plan *plan)
+{
+    for (uint32_t i = 0; i < plan->rule_count; i++) {
+        const struct plan_rule *rule = &plan->rules[i];
+        if (rule->when == PLAN_AT_POINT && rule->point >= CORE_POINT_TASK_START &&
+            rule->point <= CORE_POINT_RESULT_RECV) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The plan in English, in memory of its own; NULL without memory. */
 static char *explain(const struct plan *plan)
 {
@@ -45,6 +58,11 @@ static int plan_print(const char *word, uint32_t size)
         status = refuse(word, &error);
     } else if (text) {
         fputs(text, stdout);
+        fputs(waits_for_kernel(plan)
+                  ? "Elements of task arrays pass no point of tasks: where ranks run "
+                    "these, give a time, as in kill:r2@300ms.\n"
+                  : "",
+              stdout);
     } else {
         status = CLI_FAILED;
     }

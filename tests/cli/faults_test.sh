@@ -36,6 +36,13 @@ This plan has 4 rules and seed 42.  Times and counts begin when moot_open ends.
 TEXT
 same err </dev/null
 
+expect a_point_of_kernels 0 "$moot" faults explain kill:r1@task.start#3
+same out <<'TEXT'
+This plan has 1 rule.  Times and counts begin when moot_open ends.
+1. Rank 1 is killed the 3rd time that it starts a task.
+Elements of task arrays pass no point of tasks: where ranks run these, give a time, as in kill:r2@300ms.
+TEXT
+
 expect a_mistake_has_its_caret 2 "$moot" faults explain drop:0.1/vote,dup:2
 same out </dev/null
 same err <<'TEXT'
