@@ -322,6 +322,9 @@ expect a_script_under_faults 0 --ranks 6 --workload deploy/examples/refine.moot 
 expect a_script_of_a_large_array 0 --ranks 20 --workload deploy/examples/million.moot
 says out '^good: 20 ranks, 1 task, seed 1$'
 says out 'ELEMENTS [0-9]'
+expect elements_are_counted 0 --ranks 20 --workload deploy/examples/million.moot --faults none
+says out '^  tasks        0 run, 20 spawns$'
+says out '^  elements     1000000 ended, of task arrays$'
 printf 'task tile[4]\non all\n  spawn tiel\n' >"$scratch/wrong.moot"
 expect a_script_is_refused 2 --ranks 2 --workload "$scratch/wrong.moot"
 says err 'wrong.moot:3:9: unknown task "tiel"; did you mean "tile"?$'

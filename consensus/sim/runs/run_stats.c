@@ -128,6 +128,7 @@ void tally_add(struct tally *to, const struct tally *more)
     numbers_add(to->struck, more->struck, PLAN_FAULT_END);
     to->spawns += more->spawns;
     to->tasks_run += more->tasks_run;
+    to->elements_ended += more->elements_ended;
     numbers_add(to->votes, more->votes, EVIDENCE_END);
     numbers_add(to->needless, more->needless, EVIDENCE_END);
     to->voted += more->voted;
@@ -386,6 +387,8 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
         see_waited(watch, sight);
     } else if (sight->type == SIGHT_START) {
         watch->tally.tasks_run++;
+    } else if (sight->type == SIGHT_ENDED) {
+        watch->tally.elements_ended += sight->places.end - sight->places.first;
     } else if (sight->type == SIGHT_KEEP || sight->type == SIGHT_END) {
         see_result(watch, sight);
     }

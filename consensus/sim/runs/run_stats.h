@@ -66,7 +66,7 @@ struct tally {
     uint64_t featured[TALLY_FEATURES]; /* runs that had it */
     uint64_t fired[PLAN_FAULT_END];    /* by kind */
     uint64_t struck[PLAN_FAULT_END];   /* runs in which one of the kind fired */
-    uint64_t spawns, tasks_run;
+    uint64_t spawns, tasks_run, elements_ended;
     uint64_t votes[EVIDENCE_END], needless[EVIDENCE_END];
     uint64_t voted;                                /* tasks with a vote */
     uint64_t vote_messages, vote_bytes, vote_asks; /* of these tasks */

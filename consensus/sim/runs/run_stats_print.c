@@ -274,6 +274,10 @@ void tally_print(const struct tally *tally, FILE *to)
     print_snapshots(tally, to);
     fprintf(to, "  tasks        %" PRIu64 " run, %" PRIu64 " spawns\n",
             tally->tasks_run, tally->spawns);
+    if (tally->elements_ended > 0) {
+        fprintf(to, "  elements     %" PRIu64 " ended, of task arrays\n",
+                tally->elements_ended);
+    }
     print_votes(tally, to);
     print_spread("vote latency", &tally->vote_asks_ns, asks, to);
     print_spread("ask latency", &tally->asks, asks, to);
