@@ -52,8 +52,11 @@ const verdict = () => {
   const line = $("verdict");
   const bad = V.dead + V.removed;
   line.append(V.error ? "Ended with " + V.error + " after " : "Took ", bold(time(V.makespan)),
-    " on " + count(V.ranks, "rank") + ". The critical path is ", bold(time(V.path)),
-    ": with these kernels no run can be shorter. Kernels ran for ", bold(time(V.work)),
+    " on " + count(V.ranks, "rank") + ". ", ...(V.elements
+      ? ["The critical path is not known: inputs of elements of arrays are not recorded."]
+      : ["The critical path is ", bold(time(V.path)),
+        ": with these kernels no run can be shorter."]),
+    " Kernels ran for ", bold(time(V.work)),
     "; ranks waited, or had closed, for ", bold(percent(V.idle)),
     " of their time since moot_open. ",
     bold(count(V.tasks, "task")), " (" + count(V.runs, "run") +
@@ -107,12 +110,14 @@ const bars = (items, draw) => {
 
 const segments = D.slot ? null : D.timeline.map((flat) => {
   const list = [];
-  for (let i = 0; i < flat.length; i += 4)
-    list.push({ from: flat[i], to: flat[i + 1], state: flat[i + 2], task: flat[i + 3] });
+  for (let i = 0; i < flat.length; i += 5)
+    list.push({ from: flat[i], to: flat[i + 1], state: flat[i + 2], task: flat[i + 3],
+      element: flat[i + 4] });
   return list;
 });
 const say = (rank, item) => {
-  const what = item.task >= 0 ? D.names[item.task] : "";
+  const what = item.task < 0 ? "" :
+    (item.element ? "element " + (item.element - 1) + " of " : "") + D.names[item.task];
   $("timeline-told").textContent = "rank " + rank + ": " + STATES[item.state] +
     (what ? (item.state ? " of or before " : ", ") + what : "") +
     ", " + time(item.to - item.from) +
@@ -284,13 +289,28 @@ const ready = () => {
 /* --- The critical path --- */
 
 const path = () => {
-  $("path-told").textContent = "The heaviest chain of inputs: " +
+  $("path-told").textContent = (V.elements ? "Of tasks alone, without the elements of " +
+    "arrays, whose inputs are not recorded. " : "") + "The heaviest chain of inputs: " +
     count(D.path_count, "task") + ", " + time(V.path) + " in kernels, " +
     percent(V.path / END) + " of the whole." +
     (D.path.length < D.path_count ? " The first " + D.path.length + " are shown." : "");
   $("path-table").append(table(["task", "spawned at", "#rank", "#began", "#ran",
     "#after it could", "vote"], D.path.map(([name, site, rank, start, ran, gap, vote]) =>
     [name, code(site), rank, time(start), time(ran), time(gap), vote])));
+};
+
+/* --- What failed --- */
+
+const failures = () => {
+  if (D.failures.length === 0) {
+    $("failures").remove();
+    return;
+  }
+  const rows = D.failures.slice().sort((a, b) => a[2] - b[2]).map(
+    ([name, rank, at, error]) => [time(at), rank, name, error]);
+  if (D.failure_count > rows.length)
+    rows.push(["", "", "and " + (D.failure_count - rows.length) + " more", ""]);
+  $("failures-table").append(table(["#when", "#rank", "what", "error"], rows));
 };
 
 /* --- The task graph --- */
@@ -479,7 +499,7 @@ const settings = () => {
       D.knobs.map(([name, value, origin]) => [code(name), code(value), origin])));
 };
 
-for (const part of [verdict, timeline, waits, ready, path, graph, votes, faults,
+for (const part of [verdict, timeline, failures, waits, ready, path, graph, votes, faults,
   checkpoint, sessions, settings])
   part();
 let resized = 0;

@@ -27,6 +27,19 @@ void carry_ready(struct moot *m, struct task *task)
     }
 }
 
+/* All elements have ended, wherever they ran. */
+static void end_array(struct moot *m, struct task *task,
+                      const struct core_output *output)
+{
+    trace_ready(m, task);
+    if (output->u.run.code == MOOT_ERR_CANCELLED) {
+        task_end_cancelled(m, task, output->u.run.by, false);
+    } else {
+        element_end_array(m, task, output->u.run.code);
+    }
+    trace_end(m, task);
+}
+
 void carry_run(struct moot *m, const struct core_output *output)
 {
     struct task *task = output->user;
@@ -38,10 +51,10 @@ void carry_run(struct moot *m, const struct core_output *output)
     m->schedule.any_alone |= task->alone;
     const bool taken_over = members_take_over(m, task);
     const struct task *failed = code == MOOT_OK ? task_failed_input(m, task) : NULL;
-    if (code == MOOT_ERR_CANCELLED) {
+    if (elements_of(task) != NULL) {
+        end_array(m, task, output);
+    } else if (code == MOOT_ERR_CANCELLED) {
         task_end_cancelled(m, task, output->u.run.by, false);
-    } else if (elements_of(task) != NULL) {
-        element_end_array(m, task, code);
     } else if (code != MOOT_OK) {
         task_end_lost(m, task);
     } else if (task->kernel->opens != NULL && task->kernel->opens(m, task, failed)) {

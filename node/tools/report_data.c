@@ -11,6 +11,13 @@
 
 double report_us(int64_t ns) { return (double)ns / 1e3; }
 
+/* The end of an array, which is no run of a kernel. */
+static bool is_array_end(const struct trace_job *trace, const struct trace_run *run)
+{
+    return run->element == 0 &&
+           hash_has(&trace->tasks[run->task].hash, MOOT_HASH_ARRAY);
+}
+
 /* --- The verdict ------------------------------------------------------------------ */
 
 static void verdict_write(const struct model *model, FILE *file)
@@ -31,7 +38,8 @@ static void verdict_write(const struct model *model, FILE *file)
         elements +=
             trace->runs[i].start_ns != TRACE_NEVER && trace->runs[i].element != 0;
         found += trace->runs[i].found;
-        failed += trace->runs[i].end_ns != TRACE_NEVER && trace->runs[i].code != 0;
+        failed += trace->runs[i].end_ns != TRACE_NEVER && trace->runs[i].code != 0 &&
+                  !is_array_end(trace, &trace->runs[i]);
     }
     for (uint32_t t = 0; t < trace->task_count; t++) {
         spawned += trace->tasks[t].spawned_ns != TRACE_NEVER;
@@ -174,9 +182,11 @@ static bool segments_write(const struct model *model, FILE *file)
                 shown[count++] = segment->task;
                 number[segment->task] = count;
             }
-            fprintf(file, "%s%.3f,%.3f,%d,%d", join, report_us(segment->from_ns),
-                    report_us(segment->to_ns), (int)segment->state,
-                    segment->task == TRACE_NONE ? -1 : (int)number[segment->task] - 1);
+            fprintf(file, "%s%.3f,%.3f,%d,%d,%" PRIu64, join,
+                    report_us(segment->from_ns), report_us(segment->to_ns),
+                    (int)segment->state,
+                    segment->task == TRACE_NONE ? -1 : (int)number[segment->task] - 1,
+                    segment->element);
             join = ",";
         }
         fputs("]", file);

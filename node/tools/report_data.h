@@ -22,6 +22,7 @@ enum {
     REPORT_SLOTS_ALL = 60000,    /* of all ranks */
     REPORT_GRAPH_MAX = 300,      /* nodes; more are collapsed */
     REPORT_PATH_MAX = 400,       /* rows of the critical path */
+    REPORT_FAILURES_MAX = 200,
     REPORT_VOTES_MAX = 4000,
     REPORT_CAUSES_MAX = 20,
     REPORT_READY_POINTS = 400,

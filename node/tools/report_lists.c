@@ -81,6 +81,7 @@ static void path_row_write(const struct trace_job *trace, uint32_t task, FILE *f
     const struct trace_run *run = &trace->runs[each->run];
     const int64_t inputs_ns = model_inputs_ns(trace, task, &last);
     const int64_t had_ns = last != TRACE_NONE ? inputs_ns : each->spawned_ns;
+    const int64_t began_ns = run->start_ns != TRACE_NEVER ? run->start_ns : run->end_ns;
     const int64_t gap_ns = run->start_ns != TRACE_NEVER && had_ns != TRACE_NEVER
                                ? run->start_ns - had_ns
                                : 0;
@@ -89,7 +90,7 @@ static void path_row_write(const struct trace_job *trace, uint32_t task, FILE *f
     json_text(file, trace_task_name(trace, task, name, sizeof(name)));
     putc(',', file);
     json_text(file, each->site);
-    fprintf(file, ",%u,%.3f,%.3f,%.3f,", run->rank, report_us(run->start_ns),
+    fprintf(file, ",%u,%.3f,%.3f,%.3f,", run->rank, report_us(began_ns),
             report_us(model_ran_ns(trace, task)), report_us(gap_ns));
     json_text(file, voted ? evidence_name((enum evidence)each->evidence) : "");
     putc(']', file);
@@ -103,6 +104,30 @@ static void path_write(const struct model *model, FILE *file)
         path_row_write(model->trace, model->path[i], file);
     }
     fputs("]", file);
+}
+
+/* --- What failed ------------------------------------------------------------------ */
+
+/* Runs of kernels, and ends of arrays, that ended with an error:
+ * [name, rank, when, error]. */
+static void failures_write(const struct trace_job *trace, FILE *file)
+{
+    uint64_t count = 0;
+    char name[200];
+    fputs(",\n\"failures\":[", file);
+    for (uint32_t i = 0; i < trace->run_count; i++) {
+        const struct trace_run *run = &trace->runs[i];
+        if (run->end_ns == TRACE_NEVER || run->code == 0 ||
+            count++ >= REPORT_FAILURES_MAX) {
+            continue;
+        }
+        fputs(count > 1 ? ",\n[" : "[", file);
+        json_text(file, trace_run_name(trace, run, name, sizeof(name)));
+        fprintf(file, ",%u,%.3f,", run->rank, report_us(run->end_ns));
+        json_text(file, error_name(run->code));
+        putc(']', file);
+    }
+    fprintf(file, "],\"failure_count\":%" PRIu64, count);
 }
 
 /* --- Votes ------------------------------------------------------------------------ */
@@ -281,6 +306,7 @@ bool report_lists_write(const struct model *model, FILE *file)
     causes_write(model, file);
     const bool good = ready_write(model, file);
     path_write(model, file);
+    failures_write(model->trace, file);
     votes_write(model, file);
     events_write(model->trace, file);
     faults_write(model->trace, file);

@@ -50,7 +50,7 @@ static void segment_add(struct model *model, uint32_t rank,
     each->total_ns[segment.state] += segment.to_ns - segment.from_ns;
     struct model_segment *last = each->count ? &each->segments[each->count - 1] : NULL;
     if (last && last->to_ns == segment.from_ns && last->state == segment.state &&
-        last->task == segment.task) {
+        last->task == segment.task && last->element == segment.element) {
         last->to_ns = segment.to_ns;
         return;
     }
@@ -86,20 +86,24 @@ static void wait_add(struct model *model, uint32_t rank, int64_t from_ns, int64_
         }
         if (voted_ns != TRACE_NEVER && voted_ns > from_ns) {
             const int64_t until_ns = voted_ns < to_ns ? voted_ns : to_ns;
-            segment_add(model, rank,
-                        (struct model_segment){from_ns, until_ns, STATE_VOTE, missing});
+            segment_add(
+                model, rank,
+                (struct model_segment){from_ns, until_ns, STATE_VOTE, missing, 0});
             from_ns = until_ns;
         }
         break;
     }
     segment_add(model, rank,
-                (struct model_segment){from_ns, to_ns, STATE_DATA, missing});
+                (struct model_segment){from_ns, to_ns, STATE_DATA, missing, 0});
 }
 
 /* What a rank is at, event by event. */
 struct at {
     uint32_t running; /* kernels begun, not ended, and not waiting: */
-    uint32_t tasks[WAITS_MAX];
+    struct {
+        uint32_t task;
+        uint64_t element; /* 1 + its index; 0: it is none */
+    } kernels[WAITS_MAX];
     uint32_t ready; /* kernels that could begin */
     struct {
         uint32_t lane, task;
@@ -108,18 +112,19 @@ struct at {
     bool open, closing;
 };
 
-static void kernel_on(struct at *at, uint32_t task)
+static void kernel_on(struct at *at, uint32_t task, uint64_t element)
 {
     if (at->running < WAITS_MAX) {
-        at->tasks[at->running++] = task;
+        at->kernels[at->running].task = task;
+        at->kernels[at->running++].element = element;
     }
 }
 
-static bool kernel_off(struct at *at, uint32_t task)
+static bool kernel_off(struct at *at, uint32_t task, uint64_t element)
 {
     for (uint32_t i = 0; i < at->running; i++) {
-        if (at->tasks[i] == task) {
-            at->tasks[i] = at->tasks[--at->running];
+        if (at->kernels[i].task == task && at->kernels[i].element == element) {
+            at->kernels[i] = at->kernels[--at->running];
             return true;
         }
     }
@@ -129,12 +134,12 @@ static bool kernel_off(struct at *at, uint32_t task)
 static void kernel_begins(struct at *at, uint32_t task)
 {
     at->ready -= at->ready > 0;
-    kernel_on(at, task);
+    kernel_on(at, task, 0);
 }
 
 static void kernel_ends(struct at *at, uint32_t task)
 {
-    if (!kernel_off(at, task)) { /* it was cancelled before it began */
+    if (!kernel_off(at, task, 0)) { /* it was cancelled before it began */
         at->ready -= at->ready > 0;
     }
 }
@@ -142,7 +147,7 @@ static void kernel_ends(struct at *at, uint32_t task)
 static void lane_waits(struct at *at, const struct trace_event *event)
 {
     if (event->parent != TRACE_NONE || event->lane == 0) { /* a kernel's */
-        kernel_off(at, event->parent);
+        kernel_off(at, event->parent, 0);
     } else if (at->wait_count < WAITS_MAX) {
         at->waits[at->wait_count].lane = event->lane;
         at->waits[at->wait_count++].task = event->task;
@@ -152,7 +157,7 @@ static void lane_waits(struct at *at, const struct trace_event *event)
 static void lane_goes_on(struct at *at, const struct trace_event *event)
 {
     if (event->parent != TRACE_NONE || event->lane == 0) {
-        kernel_on(at, event->parent);
+        kernel_on(at, event->parent, 0);
         return;
     }
     for (uint32_t i = 0; i < at->wait_count; i++) {
@@ -172,9 +177,9 @@ static void event_step(struct at *at, const struct trace_event *event)
     } else if (event->kind == MOOT__RECORD__KIND__END) {
         kernel_ends(at, event->task);
     } else if (event->kind == MOOT__RECORD__KIND__ELEMENT_START) {
-        kernel_on(at, event->task);
+        kernel_on(at, event->task, event->value + 1);
     } else if (event->kind == MOOT__RECORD__KIND__ELEMENT_END) {
-        kernel_off(at, event->task);
+        kernel_off(at, event->task, event->value + 1);
     } else if (event->kind == MOOT__RECORD__KIND__WAIT) {
         lane_waits(at, event);
     } else if (event->kind == MOOT__RECORD__KIND__WAITED) {
@@ -200,8 +205,12 @@ static void span_add(struct model *model, uint32_t rank, const struct at *at,
                                    : at->ready > 0            ? STATE_OWN
                                    : at->closing || !at->open ? STATE_IDLE
                                                               : STATE_OWN;
-    const uint32_t task = at->running > 0 ? at->tasks[at->running - 1] : TRACE_NONE;
-    segment_add(model, rank, (struct model_segment){from_ns, to_ns, state, task});
+    struct model_segment segment = {from_ns, to_ns, state, TRACE_NONE, 0};
+    if (at->running > 0) {
+        segment.task = at->kernels[at->running - 1].task;
+        segment.element = at->kernels[at->running - 1].element;
+    }
+    segment_add(model, rank, segment);
 }
 
 static bool changes_state(Moot__Record__Kind kind)

@@ -22,6 +22,8 @@ struct model_segment {
     int64_t from_ns, to_ns;
     enum model_state state;
     uint32_t task; /* VOTE, DATA: that is missing; TRACE_NONE: not known */
+    uint64_t
+        element; /* RUN: 1 + the index of an element of the array `task`; 0: none */
 };
 
 struct model_rank {
@@ -45,8 +47,9 @@ struct model {
     size_t cause_count;
     uint32_t *path; /* the critical path, first task first */
     size_t path_count;
-    double path_ns; /* its kernels' times: nothing can be faster with these kernels */
-    double work_ns; /* of all kernels */
+    double path_ns;    /* its kernels' times: nothing can be faster with these kernels.
+                          Elements are in none: the trace does not tell their inputs */
+    double work_ns;    /* of all kernels */
     double idle_share; /* of all ranks' time since moot_open returned: not RUN or OWN */
     bool out_of_memory;
 };

@@ -104,7 +104,7 @@ awk -v us="$(figure makespan "$page")" -v s="$wall_s" -v began="$began" -v ended
     'BEGIN { exit !(us / 1e6 > 0.9 * s && us / 1e6 < ended - began) }'
 note $? "the makespan is $(figure makespan "$page") us, and the summary has $wall_s s"
 sections=$(sed -n 's/^<section id="\([a-z]*\)".*/\1/p' "$page" | tr '\n' ' ')
-equal "sections" "$sections" "timeline waits ready path graph votes faults checkpoint sessions settings "
+equal "sections" "$sections" "timeline failures waits ready path graph votes faults checkpoint sessions settings "
 ! grep -nE '@[A-Z]+@|<(script|img|iframe|link)[^>]*(src|href)="[^d]|@import|url\(|fetch\(' "$page"
 note $? "the page is not whole, or loads something"
 sed -n '/id="data"/,/<\/script>/p' "$page" | sed '1d; s,</script>.*,,' |
@@ -298,6 +298,61 @@ for rank in 0 1 2; do # a rank writes of its own share alone
 done
 python3 -m json.tool "$scratch/arrays.json" >/dev/null
 note $? "no JSON of arrays"
+
+# One element fails, and with it the array.
+cat >"$scratch/failing.c" <<'END'
+#include <moot.h>
+#include <moot_array.h>
+#include <time.h>
+static int point(moot_call *call, void *user)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+    (void)user;
+    return moot_call_index(call) == 17 ? MOOT_ERR_TASK_FAILED
+           : moot_call_output(call, 8) ? MOOT_OK
+                                       : MOOT_ERR_NO_MEMORY;
+}
+int main(void)
+{
+    moot *m;
+    moot_kernel_id k;
+    moot_array a;
+    if (moot_open(NULL, &m) != MOOT_OK)
+        return 1;
+    moot_kernel_register(m, &(moot_kernel){.name = "point", .fn = point}, &k);
+    moot_array_spawn(m, &(moot_array_spec){.kernel = k, .count = 30, .label = "lots"}, &a);
+    if (moot_array_wait(m, a, MOOT_FOREVER) != MOOT_ERR_TASK_FAILED)
+        return 1;
+    moot_array_release(m, a);
+    return moot_close(m);
+}
+END
+# shellcheck disable=SC2046 # flags are meant to split
+gcc -std=gnu11 -I"$BUILD/include" $(mpicc --showme:compile) "$scratch/failing.c" \
+    -o "$scratch/failing" -L"$BUILD" -lmoot -Wl,-rpath,"$(realpath "$BUILD")" \
+    $(mpicc --showme:link) ${SANITIZE:+-fsanitize=$SANITIZE}
+note $? "failing.c does not compile"
+expect run_failing 0 "$moot" run -n 2 --trace "$scratch/failing.t" "$scratch/failing"
+expect csv_failing 0 "$moot" trace export "$scratch/failing.t" --format csv
+# hash, kernel, label, site, by, spawned, rank, ready, start, end, code
+awk -F, '$3 == "\"lots\"" && $7 ~ /^[01]$/ && $9 == "" && $10 > 0 && $11 < 0 { good++ } END { exit good != 1 }' \
+    "$scratch/out"
+note $? "no line of the array with a rank, an end and a code: $(grep lots "$scratch/out")"
+expect report_failing 0 "$moot" report "$scratch/failing.t" -o "$scratch/failing.html"
+equal "failures" "$(figure failed "$scratch/failing.html")" 1
+grep -q '"failures":\[\["element 17 of point .lots. [0-9a-f]*",1,[0-9.]*,"MOOT_ERR_TASK_FAILED"\],$' \
+    "$scratch/failing.html"
+note $? "the page does not list the element that failed"
+grep -q '^\["point .lots. [0-9a-f]*",[01],[0-9.]*,"MOOT_ERR_TASK_FAILED"\]\],"failure_count":2' \
+    "$scratch/failing.html"
+note $? "the page does not list the array that failed"
+sed -n '/id="data"/,/<\/script>/p' "$scratch/failing.html" | sed '1d; s,</script>.*,,' | python3 -c '
+import json, sys
+ranks = json.load(sys.stdin)["timeline"]
+bars = [(r[i + 2], r[i + 4]) for r in ranks for i in range(0, len(r), 5)]
+sys.exit(sorted(n for state, n in bars if state == 0) != list(range(1, 31)) or
+         any(n for state, n in bars if state != 0))'
+note $? "the bars of kernels are not those of elements 0 to 29"
 
 # --- Metrics ---
 

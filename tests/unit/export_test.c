@@ -143,7 +143,7 @@ static void the_page_names_what_it_draws(void **state)
                                     .tasks = tasks,
                                     .task_count = TASKS,
                                     .makespan_ns = 9000};
-    struct model_segment segment = {1000, 5000, STATE_RUN, DRAWN};
+    struct model_segment segment = {1000, 5000, STATE_RUN, DRAWN, 0};
     struct model_rank drawn = {.segments = &segment, .count = 1};
     const struct model model = {.trace = &trace, .ranks = &drawn};
     char *text = NULL;
@@ -153,7 +153,7 @@ static void the_page_names_what_it_draws(void **state)
     assert_true(report_data_write(&model, file));
     assert_int_equal(fclose(file), 0);
     assert_in_range(size, 1, PAGE_BYTES);
-    assert_non_null(strstr(text, "\"timeline\":[[1.000,5.000,0,0]]"));
+    assert_non_null(strstr(text, "\"timeline\":[[1.000,5.000,0,0,0]]"));
     assert_non_null(strstr(text, "\"names\":[\"drawn 00000000\"]"));
     free(text);
     free(tasks);
