@@ -9,6 +9,7 @@
 #include "node/record/moot_name.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,6 +23,9 @@ static void write_figures(FILE *file, const struct moot *m, int close_code)
     fprintf(file, "handles_left %llu\nbytes_left %llu\n",
             (unsigned long long)m->explain.handles_left,
             (unsigned long long)m->explain.bytes_left);
+    fprintf(file, "elements_taken %llu\ngates %" PRIu64 "\n",
+            (unsigned long long)m->counts.elements_taken,
+            (uint64_t)m->compose.gates.made);
     for (size_t i = 0; i < count; i++) {
         fprintf(file, "%s %llu\n", figures[i].key,
                 (unsigned long long)figures[i].value);

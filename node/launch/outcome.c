@@ -345,13 +345,15 @@ static void loss_print(const struct outcome *outcome, const struct sheets *sheet
     sequel_print(outcome, sheets, rank, died_ns, to);
 }
 
-/* Tasks of lost ranks, and when the first of them was taken over. */
+/* Tasks of lost ranks, and when the first of them was taken over; and elements, of
+ * which a rank does not know whether their home was lost or has given them up. */
 static void taken_over_print(const struct sheets *sheets, FILE *to)
 {
-    uint64_t tasks = 0, first_ns = UINT64_MAX, removed_ns = UINT64_MAX;
+    uint64_t tasks = 0, elements = 0, first_ns = UINT64_MAX, removed_ns = UINT64_MAX;
     for (size_t r = 0; r < sheets->count; r++) {
         const struct sheet *sheet = &sheets->items[r];
         tasks += sheet->stats.tasks_taken_over;
+        elements += sheet->stats.elements_taken;
         if (sheet->taken_over_ns != 0 && sheet->taken_over_ns < first_ns) {
             first_ns = sheet->taken_over_ns;
         }
@@ -367,6 +369,11 @@ static void taken_over_print(const struct sheets *sheets, FILE *to)
                 "  taken over     %" PRIu64
                 " task%s of lost ranks, the first %.1f ms after the view\n",
                 tasks, tasks == 1 ? "" : "s", ms_between(removed_ns, first_ns));
+    }
+    if (elements > 0 && removed_ns != UINT64_MAX) {
+        fprintf(to,
+                "  %-14s %" PRIu64 " element%s of shares that were lost or given up\n",
+                tasks > 0 ? "" : "taken over", elements, elements == 1 ? "" : "s");
     }
 }
 

@@ -42,6 +42,7 @@ static const struct sheet_key {
     OWN(taken_over_ns),
     OWN(handles_left),
     OWN(bytes_left),
+    OWN(gates),
     OWN(peers_by_ring),
     OWN(peers_by_wire),
     OWN(snapshots),
@@ -95,6 +96,7 @@ static const struct sheet_key {
     STAT(ranks_lost),
     STAT(tasks_taken_over),
     STAT(elements_run),
+    STAT(elements_taken),
 };
 enum { KEYS = sizeof(keys) / sizeof(keys[0]) };
 
@@ -471,6 +473,7 @@ static void spawned_print(const struct sheet *sum, FILE *to)
     if (sum->stats.tasks_run > listed) {
         fprintf(to, ", %" PRIu64 " inside tasks", sum->stats.tasks_run - listed);
     }
+    fputs(sum->gates > 0 ? ", with moot's own for arrays" : "", to);
     fputc('\n', to);
 }
 

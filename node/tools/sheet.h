@@ -30,7 +30,8 @@ struct sheet {
     moot_stats stats;
     uint64_t common, partial; /* tasks that all ranks spawned, or only some; each is
                                  counted by the lowest of them */
-    uint64_t ended_ns;        /* when it was written, by the job's clock (ending.h) */
+    uint64_t gates;    /* tasks of the library's own for arrays, of this rank alone */
+    uint64_t ended_ns; /* when it was written, by the job's clock (ending.h) */
     uint64_t peers_by_ring, peers_by_wire; /* at open */
     uint64_t handles_left, bytes_left; /* not released at the close, and their bytes */
     uint64_t snapshots, snapshots_ns;  /* whose commits it wrote, and their time */

@@ -50,7 +50,8 @@ for death in '1 1' '1 40' '2 150' '0 77' '3 170' '1 40 400 400'; do
     set -- run --launcher local --no-progress -n 4 $delay "$build/tests/mpi/array_chain" $death
     timeout -k 5 90 "$build/moot" "$@" >"$scratch/out" 2>&1 </dev/null
     code=$?
-    if [ $code -eq 0 ] && grep -q 'died' "$scratch/out"; then
+    if [ $code -eq 0 ] && grep -q 'died' "$scratch/out" &&
+        grep -q '[1-9] elements* of shares that were lost or given up$' "$scratch/out"; then
         passed=$((passed + 1))
     else
         failed=$((failed + 1))
@@ -68,6 +69,17 @@ if grep -q 'pass no point of tasks: give a time, as in kill:r2@300ms$' "$scratch
 else
     failed=$((failed + 1))
     echo "FAIL: a rule at task.start says nothing of elements"
+    sed 's/^/     /' "$scratch/out"
+fi
+
+# Ranks that agree: what moot spawns for itself is said to be among what only some have.
+timeout -k 5 90 "$build/moot" run --launcher local --no-progress -n 3 "$build/examples/heat" 8 50 \
+    >"$scratch/out" 2>&1 </dev/null
+if grep -q "^  spawned  .* by some, with moot's own for arrays$" "$scratch/out"; then
+    passed=$((passed + 1))
+else
+    failed=$((failed + 1))
+    echo "FAIL: the summary does not say what is spawned for arrays"
     sed 's/^/     /' "$scratch/out"
 fi
 echo "$passed passed, $failed failed, $deaths lost a rank"
