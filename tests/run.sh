@@ -248,7 +248,7 @@ run_kind() {
     lint) run_one lint 1800 make --no-print-directory -j"$cores" lint LINT_NODES=4000 BUILD="$BUILD" PROFILE= AS_IT_IS=1 ;;
     man)
         run_one man_errors 60 python3 tests/tidy/errors.py
-        run_one man 300 sh tests/tidy/man_examples.sh "$BUILD"
+        run_one man 600 sh tests/tidy/man_examples.sh "$BUILD"
         ;;
     unit | conformance) programs "$1" 120 ;;
     sim) programs sim 1200 ;;

@@ -1,7 +1,7 @@
 #!/bin/sh
 # man_examples.sh BUILD - the programs in the manual pages compile and run.
 #
-# Takes the literal block of each section-3 page's EXAMPLES, compiles it as a user would,
+# Takes each literal block of each section-3 page's EXAMPLES, compiles it as a user would,
 # with warnings as errors, against the public headers and BUILD/libmoot.so, and runs it
 # on one rank and on three.  A page without an example fails, and so does a call of a public header
 # that no page names, or a knob that moot-knobs(7) leaves out, or tells without its range or
@@ -20,31 +20,37 @@ complain() {
     failed=1
 }
 
-for page in deploy/man/*.3; do
-    name=$(basename "$page" .3)
-    awk '
-        /^\.Sh/ { examples = $2 == "EXAMPLES" }
-        examples && /^\.Ed/ { exit }
-        code { gsub(/\\e/, "\\"); gsub(/\\&/, ""); print }
-        examples && /^\.Bd -literal/ { code = 1 }
-    ' "$page" >"$scratch/$name.c"
-    if [ ! -s "$scratch/$name.c" ]; then
-        complain "$page: no example"
-        continue
-    fi
+# example PAGE NUMBER FILE: it compiles and runs
+example() {
     # shellcheck disable=SC2046,SC2086 # flags are meant to split
     if ! gcc -std=c11 -Wall -Wextra -Werror ${MAN_CFLAGS-} -I"$build/include" \
-        $(mpicc --showme:compile) "$scratch/$name.c" -o "$scratch/$name" \
+        $(mpicc --showme:compile) "$3" -o "${3%.c}" \
         -L"$build" -lmoot -Wl,-rpath,"$(realpath "$build")" $(mpicc --showme:link); then
-        complain "$page: the example does not compile"
-        continue
+        complain "$1: example $2 does not compile"
+        return
     fi
     for ranks in 1 3; do
         # shellcheck disable=SC2086
-        timeout 30 $launcher -n $ranks "$scratch/$name" >"$scratch/out" 2>&1 || {
-            complain "$page: the example exits $? on $ranks ranks:"
+        timeout 30 $launcher -n $ranks "${3%.c}" >"$scratch/out" 2>&1 || {
+            complain "$1: example $2 exits $? on $ranks ranks:"
             cat "$scratch/out"
         }
+    done
+}
+
+for page in deploy/man/*.3; do
+    name=$(basename "$page" .3)
+    awk -v path="$scratch/$name" '
+        /^\.Sh/ { examples = $2 == "EXAMPLES" }
+        /^\.Ed/ { code = 0 }
+        code { gsub(/\\e/, "\\"); gsub(/\\&/, ""); print >file }
+        examples && /^\.Bd -literal/ { code = 1; file = path "-" ++number ".c" }
+    ' "$page"
+    number=1
+    [ -s "$scratch/$name-1.c" ] || complain "$page: no example"
+    while [ -s "$scratch/$name-$number.c" ]; do
+        example "$page" "$number" "$scratch/$name-$number.c"
+        number=$((number + 1))
     done
 done
 
