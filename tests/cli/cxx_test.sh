@@ -69,4 +69,11 @@ check "in extern C" "it is not filled" "$scratch/linkage"
 program=$scratch/idiom.c
 check "the idiom in C" "it does not compile" compile gcc c11 idiom
 check "the idiom in C" "it is not filled" "$scratch/idiom"
+
+# Each header by itself.
+for header in "$BUILD"/include/*.h; do
+    echo "#include <$(basename "$header")>" >"$scratch/header.cc"
+    program=$scratch/header.cc
+    check "$(basename "$header")" "C++ does not take it" compile g++ c++11 header -fsyntax-only
+done
 check_end

@@ -57,6 +57,7 @@ NAMES = {  # what fragments call things, and what these then are
     "status": "MPI_Status status",
 }
 HEAD = """#include <moot.h>
+#include <moot_array.h>
 #include <moot_mpi.h>
 #include <err.h>
 #include <stdio.h>
