@@ -43,7 +43,7 @@ int elements_wait(struct core *core, const struct core_event *event);
 bool elements_run(const struct core *core);
 void elements_on_elements(struct core *core, uint32_t from, struct task_record *task,
                           const struct message_elements *elements);
-/* This rank is to end an array that another chairs. */
+/* This rank is to end an array that another chairs, who may not have spawned it. */
 void elements_owned(struct core *core, struct task_record *task);
 /* Nothing moves any more, and the end of an array is waited for.  True: there is
  * something that its chair, this rank, can do about it. */

@@ -28,6 +28,7 @@
  */
 #include "consensus/membership/membership_private.h"
 
+#include "consensus/elements/elements.h"
 #include "consensus/gossip/gossip.h"
 #include "consensus/ownership/ownership.h"
 #include "consensus/state/state.h"
@@ -187,6 +188,7 @@ static void keep(struct core *core, struct task_record *task)
         giving_end(core, task);
         if (task->own == CORE_OWN_NONE && task->have == CORE_HAVE_NOTHING) {
             graph_own(core, task, (enum evidence)task->evidence);
+            elements_owned(core, task);
         }
     }
 }

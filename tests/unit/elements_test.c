@@ -594,6 +594,28 @@ static void words_that_cannot_be_are_refused(void **state)
     bench_close();
 }
 
+/* The chair, which has spawned nothing, yields the end to a rank that leaves, gets it
+ * back, and says that this one is meant. */
+static void who_keeps_an_end_tells_the_chair_what_array_it_is(void **state)
+{
+    (void)state;
+    const struct array_spread spread = {.count = 1, .kind = ARRAY_SPREAD_BLOCK};
+    const struct core_register reg = {.array = &spread};
+    bench_open_with(3, CORE_REPAIR, HEARTBEAT_NS);
+    const moot_hash array = chaired_by(0, 0, MOOT_HASH_ARRAY);
+    const moot_hash kept = chaired_by(1, 0, 0); /* until it ends nobody leaves */
+    bench.hold_runs = true;
+    spawn(1, 2, kept);
+    assert_int_equal(spawn_with(1, ARRAY, array, reg), MOOT_OK);
+    close_rank(0);
+    pass(50 * MS);
+    assert_int_equal(step(1, &(struct core_event){.type = CORE_EV_LEAVE}), MOOT_OK);
+    begin_wait(2, array);
+    pass(100 * MS);
+    assert_int_equal(bench.given_count[1], 1);
+    bench_close();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -621,6 +643,7 @@ int main(void)
         cmocka_unit_test(so_they_are_given_up_after_a_death_if_another_owns_the_end),
         cmocka_unit_test(who_leaves_ends_its_elements_first),
         cmocka_unit_test(who_leaves_does_not_wait_for_the_elements_of_others),
+        cmocka_unit_test(who_keeps_an_end_tells_the_chair_what_array_it_is),
         cmocka_unit_test(what_is_given_to_who_does_not_hold_it_comes_back),
         cmocka_unit_test(words_that_cannot_be_are_refused),
     };
