@@ -12,6 +12,7 @@ enum {
     AWAIT_TIMES = 2, /* for a word, and then for a push */
     QUIET_PERIODS = 26 + 4,
     STRICT_PERIODS = 1 + 5,
+    ARRAY_QUIETS = 2,    /* to give elements up, and to find who has spawned the rest */
     TURN_PERIODS = 4 * 4 /* a round and three more, each four periods late */
 };
 
@@ -103,6 +104,15 @@ static uint64_t longest_chain(const struct program *program)
     return longest;
 }
 
+static bool any_array(const struct program *program)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < program->task_count; i++) {
+        any |= program->tasks[i].elements > 0;
+    }
+    return any;
+}
+
 /* All clocks together, as rules about clocks multiply. */
 static uint64_t slowest_ppm(const struct sim *sim)
 {
@@ -120,6 +130,7 @@ static uint64_t slowest_ppm(const struct sim *sim)
 void liveness_open(struct sim *sim)
 {
     sim->longest_chain = longest_chain(sim->program);
+    sim->more_quiets = any_array(sim->program) ? ARRAY_QUIETS : 0;
     sim->slowest_ppm = slowest_ppm(sim);
 }
 
@@ -147,7 +158,8 @@ uint64_t liveness_bound_ns(const struct sim *sim)
     uint64_t strict_ns =
         weather->mode == CORE_STRICT ? quiet_ns + strict_more_ns(sim, round_ns) : 0;
     uint64_t resending_ns = sim->harmed ? 2 * sim->link_options.rto_max_ns : 0;
-    uint64_t bound_ns = asking_ns + quiet_ns + strict_ns + resending_ns;
+    uint64_t bound_ns =
+        asking_ns + (1 + sim->more_quiets) * quiet_ns + strict_ns + resending_ns;
     if (sim->options.storm != NULL) {
         bound_ns += views_ns(sim, round_ns);
     }

@@ -20,6 +20,8 @@
  *               and one of a busy rank, 100 T_ask + 1 ms
  *   quiet       26 T_gossip, one for each level of the tree, and 2 polls of 2 R; then
  *               4 T_gossip, as rounds that fail are repeated at growing distances
+ *   arrays      where there are some, quiet twice more: homes give elements up, and who
+ *               has spawned those that nobody has is asked for
  *   resending   2 T_rto at its longest, on a wire that loses frames
  *   strict      6 T_gossip to ask for hashes and to collect, 3 R, quiet once more, and
  * in a large view 16 T_gossip log2 N

@@ -295,7 +295,7 @@ struct sim {
     uint64_t carried_ns;       /* up to then something long is on the wire */
     /* liveness.h: when the last fault was over; parts of the bound that stay; and the
      * bound after so many changes of membership. */
-    uint64_t healed_ns, longest_chain, slowest_ppm;
+    uint64_t healed_ns, longest_chain, more_quiets, slowest_ppm;
     uint64_t bound_ns, bound_changes;
     struct heap heap;
     struct pair **pairs; /* hash table by from and to; a power of two of room */
