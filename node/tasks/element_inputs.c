@@ -66,12 +66,8 @@ uint32_t link_slot(const struct element_link *link, uint64_t place)
             return own + sender->first + at;
         }
     }
-    for (uint32_t i = 0; i < link->source_count - own - sent; i++) {
-        if (link->others[i] == place) {
-            return own + sent + i;
-        }
-    }
-    return UINT32_MAX;
+    const uint32_t other = place_table_find(&link->others, place);
+    return other == UINT32_MAX ? UINT32_MAX : own + sent + other;
 }
 
 uint64_t link_place(const struct element_link *link, uint32_t slot)
@@ -80,7 +76,7 @@ uint64_t link_place(const struct element_link *link, uint32_t slot)
     assert(slot < link->source_count);
     return slot < own          ? link->own_first + slot
            : slot < own + sent ? link->schedule->sent[slot - own]
-                               : link->others[slot - own - sent];
+                               : link->others.places[slot - own - sent];
 }
 
 bool link_is_sent(const struct element_link *link, uint32_t slot)
@@ -89,31 +85,32 @@ bool link_is_sent(const struct element_link *link, uint32_t slot)
     return slot >= own && slot < own + sent_count(link->schedule);
 }
 
+static bool grow_sources(struct element_link *link)
+{
+    const uint32_t room = 2 * link->source_room + 8;
+    const bool first = link->sources == link->first_sources;
+    struct element_source *sources =
+        realloc(first ? NULL : link->sources, room * sizeof(*sources));
+    if (sources == NULL) {
+        return false;
+    }
+    if (first) {
+        memcpy(sources, link->sources, link->source_count * sizeof(*sources));
+    }
+    link->sources = sources;
+    link->source_room = room;
+    return true;
+}
+
 uint32_t link_add_other(struct element_link *link, uint64_t place)
 {
-    const uint32_t before = link->schedule->own_from + sent_count(link->schedule);
-    if (link->source_count == link->source_room) {
-        const uint32_t room = 2 * link->source_room + 8;
-        const bool first = link->sources == link->first_sources;
-        struct element_source *sources =
-            realloc(first ? NULL : link->sources, room * sizeof(*sources));
-        if (sources == NULL) {
-            return UINT32_MAX;
-        }
-        if (first) {
-            memcpy(sources, link->sources, link->source_count * sizeof(*sources));
-        }
-        link->sources = sources;
-        uint64_t *others = realloc(link->others, (room - before) * sizeof(*others));
-        if (others == NULL) {
-            return UINT32_MAX;
-        }
-        link->others = others;
-        link->source_room = room;
+    const bool full = link->source_count == link->source_room;
+    if ((full && !grow_sources(link)) ||
+        place_table_add(&link->others, place) == UINT32_MAX) {
+        return UINT32_MAX;
     }
     const uint32_t slot = link->source_count++;
     link->sources[slot] = (struct element_source){.state = SOURCE_AWAITED};
-    link->others[slot - before] = place;
     return slot;
 }
 
@@ -128,7 +125,7 @@ static void link_free(struct element_link *link)
     if (link->sources != link->first_sources) {
         free(link->sources);
     }
-    free(link->others);
+    place_table_release(&link->others);
     untouched_free(link, link->bytes);
 }
 

@@ -26,6 +26,7 @@
 
 #include "consensus/shape/schedule_cache.h"
 #include "node/tasks/own_elements.h"
+#include "node/tasks/place_table.h"
 
 enum source_state {
     SOURCE_AWAITED,   /* its home sends it, or this rank makes it */
@@ -64,15 +65,15 @@ struct element_link {
     struct element_source *sources;  /* own ones, then what is sent, then others */
     uint32_t source_count, source_room;
     uint32_t held_first,
-        held_end;     /* the slots among which all are that have a payload */
-    uint64_t *others; /* the places of those */
-    uint32_t misses;  /* so many were asked for at a rank, and not had of it */
-    bool kept;        /* that task, or the end of `from`, is (task_ticket_begin()) */
-    bool gated;       /* a gate waits for the end of `from` */
-    bool dealt;       /* elements that take it were dealt here, and that is not told */
-    uint64_t seek;    /* the last one's number; 0: there was none */
-    uint32_t sought;  /* and so many were asked in it */
-    uint32_t *fresh;  /* own elements of `from` that have ended, and were not sent: */
+        held_end;              /* the slots among which all are that have a payload */
+    struct place_table others; /* the places of those */
+    uint32_t misses;           /* so many were asked for at a rank, and not had of it */
+    bool kept;       /* that task, or the end of `from`, is (task_ticket_begin()) */
+    bool gated;      /* a gate waits for the end of `from` */
+    bool dealt;      /* elements that take it were dealt here, and that is not told */
+    uint64_t seek;   /* the last one's number; 0: there was none */
+    uint32_t sought; /* and so many were asked in it */
+    uint32_t *fresh; /* own elements of `from` that have ended, and were not sent: */
     uint32_t fresh_count;
     bool *is_fresh; /* of each own element: it is among these */
     bool listed;    /* in m->tasks.unsent, by: */
@@ -162,7 +163,7 @@ static inline void link_hold(struct element_link *link, uint32_t slot,
 uint32_t link_add_other(struct element_link *link, uint64_t place);
 /* The place of what an element lacks for good, since its map names no sources for it:
  * the slot's story says why. */
-#define LINK_NOWHERE UINT64_MAX
+#define LINK_NOWHERE PLACE_NOWHERE
 /* The inputs of an element: how many, and the first of them, as far as there is room.
  */
 size_t links_fill(const struct elements *elements, uint64_t place, size_t room,
