@@ -340,7 +340,8 @@ $(BUILD)/tests/unit/crew_test: $(BUILD)/tests/unit/crew_test.o \
 
 # These fail the library's n-th allocation (tests/unit/failing_alloc.h, or their own).
 $(BUILD)/tests/unit/wire_test $(BUILD)/tests/unit/rankset_test \
-  $(BUILD)/tests/unit/range_set_test $(BUILD)/tests/unit/place_table_test $(BUILD)/tests/unit/array_schedule_test $(BUILD)/tests/unit/schedule_cache_test \
+  $(BUILD)/tests/unit/place_table_test $(BUILD)/tests/unit/element_wishes_test \
+  $(BUILD)/tests/unit/range_set_test $(BUILD)/tests/unit/array_schedule_test $(BUILD)/tests/unit/schedule_cache_test \
   $(BUILD)/tests/unit/core_memory_test \
   $(BUILD)/tests/conformance/unnamed_memory_test \
   $(BUILD)/tests/conformance/queue_memory_test: \

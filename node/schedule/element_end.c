@@ -10,7 +10,6 @@
 #include "node/schedule/task_end.h"
 #include "node/tasks/death.h"
 #include "node/tasks/element_inputs.h"
-#include "node/tasks/element_wishes.h"
 #include "node/tasks/error_chain.h"
 
 #include <assert.h>
@@ -229,9 +228,6 @@ HOT static void keep_result(struct moot *m, struct elements *elements, uint64_t 
     m->counts.elements_taken += block->dealt;
     if (elements->takers != NULL && block->dealt) {
         parts_send_dealt(m, elements, place);
-    }
-    if (elements->wishes != NULL) {
-        wishes_note(m, elements);
     }
     if (block->open == 0) {
         elements_go_on(m);

@@ -172,22 +172,16 @@ static void grant(struct moot *m, const struct elements *elements,
 {
     struct shipment shipment = {.to = wish->rank};
     struct message_parts *said = &shipment.message.u.parts;
-    uint32_t left = 0;
+    uint32_t at = 0;
     shipment.message.type = MESSAGE_PARTS;
     shipment.message.hash = wish->by;
     said->input = wish->input;
     said->count = elements->spread.count;
     said->homes = elements->spread.homes;
-    for (uint32_t i = 0; i < wish->count; i++) {
-        const uint64_t place = wish->places[i];
-        const struct element_block *block = elements_block(elements, place);
-        if (block != NULL && elements_has_ended(block, place)) {
-            put(m, &shipment, place, elements_result(elements, place));
-        } else {
-            wish->places[left++] = place;
-        }
+    for (uint64_t place = wish_take(elements, wish, &at); place != PLACE_NOWHERE;
+         place = wish_take(elements, wish, &at)) {
+        put(m, &shipment, place, elements_result(elements, place));
     }
-    wish->count = left;
     post(m, &shipment);
 }
 
@@ -196,7 +190,7 @@ static void grant_wishes(struct moot *m)
     struct elements *elements;
     while (m->tasks.wished != NULL && make_room(m) &&
            (elements = wishes_next(m)) != NULL) {
-        struct element_wish **at = &elements->wishes;
+        struct element_wish **at = &elements->wishes->first;
         while (*at != NULL) {
             struct element_wish *wish = *at;
             if (members_is_here(m, wish->rank)) {
@@ -209,6 +203,7 @@ static void grant_wishes(struct moot *m)
                 at = &wish->next;
             }
         }
+        wishes_seen(elements);
     }
 }
 

@@ -302,6 +302,7 @@ static void keep(struct moot *m, struct elements *elements, struct element_block
     block->failed |= is_none(result);
     elements->again -= block->again;
     links_give(m, elements, place, is_none(result) ? NULL : result);
+    wishes_note(m, elements, place);
 }
 
 const struct element_block *elements_keep(struct moot *m, struct elements *elements,

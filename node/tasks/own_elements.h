@@ -73,7 +73,7 @@ struct elements {
     bool lacks;                  /* a source of what it takes is FAILED */
     bool whole;                  /* this rank has spawned all of it, or else: */
     struct range_set part;       /* these places */
-    struct element_wish *wishes; /* list: others are sent these as they come */
+    struct element_wishes *wishes; /* not NULL: others are sent these as they come */
     bool wished; /* some may have come, and it is in m->tasks.wished, by: */
     struct elements *next_wished;
     struct elements *next;                  /* in m->schedule.elements, if it is */
