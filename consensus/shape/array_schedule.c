@@ -15,6 +15,7 @@
 #include "proto/limits.h"
 #include "proto/moot_error.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* --- Shares --------------------------------------------------------------------------
@@ -70,13 +71,26 @@ uint32_t array_place_chair(const struct array_card *card, const struct rankset *
 /* --- Pairs ---------------------------------------------------------------------------
  */
 
-struct chair_pair {
-    uint32_t rank;
-    uint64_t what;
-};
+/* In one word, as there may be a million of them to be sorted under the engine lock:
+ * the rank, and behind it the place or the number, which ARRAY_COUNT_MAX lets fit. */
+typedef uint64_t chair_pair;
+enum { WHAT_BITS = 32 };
+static_assert(ARRAY_COUNT_MAX - 1 <= UINT64_MAX >> WHAT_BITS, "a place fits");
+
+static inline chair_pair make_pair(uint32_t rank, uint64_t what)
+{
+    return (uint64_t)rank << WHAT_BITS | what;
+}
+
+static inline uint32_t pair_rank(chair_pair pair)
+{
+    return (uint32_t)(pair >> WHAT_BITS);
+}
+
+static inline uint32_t pair_what(chair_pair pair) { return (uint32_t)pair; }
 
 struct chair_pairs {
-    struct chair_pair *items;
+    chair_pair *items;
     uint32_t count, room;
 };
 
@@ -87,24 +101,21 @@ static int push(struct chair_pairs *pairs, uint32_t rank, uint64_t what)
     }
     if (pairs->count == pairs->room) {
         uint32_t room = pairs->room == 0 ? 16 : pairs->room * 2;
-        struct chair_pair *more = realloc(pairs->items, room * sizeof(*more));
+        chair_pair *more = realloc(pairs->items, room * sizeof(*more));
         if (more == NULL) {
             return MOOT_ERR_NO_MEMORY;
         }
         pairs->items = more;
         pairs->room = room;
     }
-    pairs->items[pairs->count++] = (struct chair_pair){rank, what};
+    pairs->items[pairs->count++] = make_pair(rank, what);
     return MOOT_OK;
 }
 
 static int by_rank(const void *left, const void *right)
 {
-    const struct chair_pair *a = left, *b = right;
-    if (a->rank != b->rank) {
-        return a->rank < b->rank ? -1 : 1;
-    }
-    return a->what < b->what ? -1 : a->what > b->what;
+    const chair_pair a = *(const chair_pair *)left, b = *(const chair_pair *)right;
+    return (a > b) - (a < b);
 }
 
 /* Those of others than `rank`, sorted, each once. */
@@ -113,8 +124,9 @@ static int sort_foreign(const struct chair_pairs *pairs, uint32_t rank,
 {
     int error = MOOT_OK;
     for (uint32_t i = 0; error == MOOT_OK && i < pairs->count; i++) {
-        if (pairs->items[i].rank != rank) {
-            error = push(out, pairs->items[i].rank, pairs->items[i].what);
+        const chair_pair pair = pairs->items[i];
+        if (pair_rank(pair) != rank) {
+            error = push(out, pair_rank(pair), pair_what(pair));
         }
     }
     if (out->count > 1) {
@@ -122,7 +134,7 @@ static int sort_foreign(const struct chair_pairs *pairs, uint32_t rank,
     }
     uint32_t kept = 0;
     for (uint32_t i = 0; i < out->count; i++) {
-        if (i == 0 || by_rank(&out->items[i], &out->items[kept - 1]) != 0) {
+        if (i == 0 || out->items[i] != out->items[kept - 1]) {
             out->items[kept++] = out->items[i];
         }
     }
@@ -134,7 +146,8 @@ static uint32_t count_ranks(const struct chair_pairs *sorted)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < sorted->count; i++) {
-        count += i == 0 || sorted->items[i].rank != sorted->items[i - 1].rank;
+        count +=
+            i == 0 || pair_rank(sorted->items[i]) != pair_rank(sorted->items[i - 1]);
     }
     return count;
 }
@@ -146,9 +159,10 @@ static struct array_peer *make_peers(const struct chair_pairs *sorted, uint32_t 
     struct array_peer *peers = calloc(*count + 1u, sizeof(*peers));
     uint32_t last = 0;
     for (uint32_t i = 0; peers != NULL && i < sorted->count; i++) {
-        if (i == 0 || sorted->items[i].rank != peers[last].rank) {
+        const uint32_t rank = pair_rank(sorted->items[i]);
+        if (i == 0 || rank != peers[last].rank) {
             last += i > 0;
-            peers[last] = (struct array_peer){sorted->items[i].rank, i, 0};
+            peers[last] = (struct array_peer){rank, i, 0};
         }
         peers[last].count++;
     }
@@ -339,10 +353,10 @@ static int turn_round(struct making *making, uint32_t chair)
 {
     int error = MOOT_OK;
     for (uint32_t i = 0; error == MOOT_OK && i < making->sources.count; i++) {
-        const struct chair_pair *source = &making->sources.items[i];
-        if (source->rank == making->shape->rank) {
+        const chair_pair source = making->sources.items[i];
+        if (pair_rank(source) == making->shape->rank) {
             error = push(&making->targets, chair,
-                         range_set_below(&making->own_from, source->what));
+                         range_set_below(&making->own_from, pair_what(source)));
         }
     }
     return error;
@@ -372,12 +386,18 @@ static int search_targets(struct making *making)
 /* --- Putting together ----------------------------------------------------------------
  */
 
-static uint32_t find_sent(const struct chair_pairs *sorted,
-                          const struct chair_pair *pair)
+static uint32_t find_sent(const struct chair_pairs *sorted, chair_pair pair)
 {
-    const struct chair_pair *found =
-        bsearch(pair, sorted->items, sorted->count, sizeof(*pair), by_rank);
-    return (uint32_t)(found - sorted->items);
+    uint32_t low = 0, high = sorted->count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (sorted->items[middle] < pair) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
 }
 
 /* Sources stand by the rank that sends them, and so do the slots. */
@@ -385,13 +405,13 @@ static void fill_slots(struct making *making, const struct chair_pairs *sorted)
 {
     struct array_schedule *made = making->made;
     for (uint32_t i = 0; i < sorted->count; i++) {
-        made->sent[i] = sorted->items[i].what;
+        made->sent[i] = pair_what(sorted->items[i]);
     }
     for (uint32_t i = 0; i < making->sources.count; i++) {
-        const struct chair_pair *source = &making->sources.items[i];
+        const chair_pair source = making->sources.items[i];
         made->slots[i] =
-            source->rank == making->shape->rank
-                ? (uint32_t)range_set_below(&making->own_from, source->what)
+            pair_rank(source) == making->shape->rank
+                ? (uint32_t)range_set_below(&making->own_from, pair_what(source))
                 : made->own_from + find_sent(sorted, source);
     }
 }
@@ -430,7 +450,7 @@ static int put_takers(struct making *making)
                     : MOOT_OK;
     }
     for (uint32_t i = 0; error == MOOT_OK && i < sorted.count; i++) {
-        const uint32_t own = (uint32_t)sorted.items[i].what;
+        const uint32_t own = pair_what(sorted.items[i]);
         made->given[i] = own;
         made->given_count += !made->is_given[own];
         made->is_given[own] = true;
