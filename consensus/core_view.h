@@ -69,7 +69,7 @@ bool core_past(const struct core *core, uint32_t index, uint64_t *epoch,
 bool core_would_adopt(const struct core *core, uint32_t from, uint64_t uid,
                       const struct message *message);
 
-/* The rank leaves, as far as this one knows: it adopts nothing. */
+/* The rank leaves, as far as this one knows: it may adopt nothing more. */
 bool core_goes(const struct core *core, uint32_t rank);
 
 /* A lane's wait for the end of this task, whose entry this is, may be an AWAIT, with

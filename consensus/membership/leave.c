@@ -231,6 +231,24 @@ static void take_back(struct core *core, uint32_t from, struct task_record *task
     chair_retest(core, task);
 }
 
+/* The task of a spec whose sender may not run it might wait for this rank to be gone,
+ * while this rank waits for what takes that task. */
+bool leave_forbids_adopting(const struct core *core, uint32_t from,
+                            const struct message *message)
+{
+    const struct leave *leave = &core->membership.leave;
+    if (!leave->going) {
+        return false;
+    }
+    const struct message_spec *spec =
+        message->type == MESSAGE_MOTION && !hash_has(&message->hash, MOOT_HASH_ARRAY)
+            ? message->u.motion.spec
+            : NULL;
+    const bool alone = spec != NULL && spec->candidates != NULL &&
+                       !rankset_has(spec->candidates, from);
+    return leave->ready || !alone || MUTANT(LEAVEREFUSES);
+}
+
 /* --- Beginning ------------------------------------------------------------------- */
 
 int leave_begin(struct core *core)

@@ -94,6 +94,10 @@ void leave_on_accept(struct core *core);
 bool leave_declines(struct core *core, uint32_t from, struct task_record *task,
                     enum evidence evidence);
 void leave_if_deserted(struct core *core);
+/* This rank goes, and the motion's spec is of an array, or of a task that another rank
+ * can run, or it is ready. */
+bool leave_forbids_adopting(const struct core *core, uint32_t from,
+                            const struct message *message);
 
 /* --- handover.c ------------------------------------------------------------------- */
 

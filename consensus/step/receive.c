@@ -405,7 +405,7 @@ bool core_would_adopt(const struct core *core, uint32_t from, uint64_t uid,
     bool stale = MUTANT(ADOPTSTALE) && message->epoch < core->epoch &&
                  rankset_has(&core->members, from);
     if (spec == NULL || (rule_e(core, from, uid, message) != E_TAKE && !stale) ||
-        core->termination.adjourned || core->membership.leave.going ||
+        core->termination.adjourned || leave_forbids_adopting(core, from, message) ||
         (memory_is_short(core) && !MUTANT(SHORTADOPTS)) ||
         is_of_the_past(core, &message->hash, spec) || !is_free(core, from, message)) {
         return false;

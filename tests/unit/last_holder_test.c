@@ -121,6 +121,81 @@ static void who_is_ready_claims_nothing(void **state)
     bench_close();
 }
 
+static const struct rankset only_leaver = {.low = 2}, sender_too = {.low = 3};
+
+static struct core_register of_leaver(const struct message_spec *spec)
+{
+    return (struct core_register){
+        .candidates = &only_leaver, .flags = CORE_TASK_PORTABLE, .spec = spec};
+}
+
+/* As a host does. */
+static void adopt(const struct parcel *parcel)
+{
+    const struct message *message = parcel->message;
+    const struct message_spec *spec =
+        message->type == MESSAGE_MOTION ? message->u.motion.spec : NULL;
+    if (spec != NULL && core_would_adopt(bench.core[parcel->to], parcel->from,
+                                         bench.uids[parcel->from], message)) {
+        struct core_register reg = of_leaver(spec);
+        reg.flags |= CORE_TASK_ADOPTED;
+        assert_int_equal(spawn_with(parcel->to, A, message->hash, reg), MOOT_OK);
+    }
+}
+
+/* 1 leaves, and owns what takes a, of which it is the only candidate.  0 alone holds a,
+ * and spawns it after that. */
+static void what_no_other_may_run_it_adopts(void **state)
+{
+    (void)state;
+    bench_open_with(3, CORE_REPAIR, HEARTBEAT_NS);
+    bench.comes = adopt;
+    moot_hash a = chaired_by(1, 0, MOOT_HASH_CANDIDATES), b = chaired_by(1, 1, 0);
+    const struct message_spec spec = {.kernel_name = "kernel",
+                                      .flags = CORE_TASK_PORTABLE,
+                                      .candidates = &only_leaver};
+    const struct core_register takes = {.inputs = &a, .input_count = 1};
+    pass(50 * MS);
+    enter(1, A, a);
+    assert_int_equal(spawn_with(1, B, b, takes), MOOT_OK);
+    leave(1);
+    pass(50 * MS);
+    assert_false(bench.left[1]);
+    assert_int_equal(spawn_with(0, A, a, of_leaver(&spec)), MOOT_OK);
+    begin_wait(0, a);
+    pass(200 * MS);
+    assert_int_equal(bench.ended[0][A], 1);
+    assert_int_equal(bench.ran_on[A], 1);
+    assert_int_equal(bench.ran_on[B], 1);
+    assert_true(bench.left[1]);
+    bench_close();
+}
+
+/* Neither a task that its sender may run, nor any when it is ready. */
+static void it_adopts_nothing_else(void **state)
+{
+    (void)state;
+    bench_open_with(3, CORE_REPAIR, HEARTBEAT_NS);
+    struct message_spec spec = {.kernel_name = "kernel", .candidates = &only_leaver};
+    struct message motion = {.type = MESSAGE_MOTION};
+    moot_hash long_run = chaired_by(1, 0, 0);
+    motion.hash = chaired_by(1, 1, MOOT_HASH_CANDIDATES);
+    motion.u.motion.spec = &spec;
+    bench.hold_runs = true;
+    pass(50 * MS);
+    spawn(1, LONG, long_run);
+    leave(1);
+    core_view(bench.core[1], &motion.epoch, &motion.view_id);
+    assert_true(core_would_adopt(bench.core[1], 0, bench.uids[0], &motion));
+    spec.candidates = &sender_too;
+    assert_false(core_would_adopt(bench.core[1], 0, bench.uids[0], &motion));
+    spec.candidates = &only_leaver;
+    finish_run(1, long_run);
+    pass_until(is_ready, 1, &long_run);
+    assert_false(core_would_adopt(bench.core[1], 0, bench.uids[0], &motion));
+    bench_close();
+}
+
 int main(void)
 {
     bench_break_a_rule();
@@ -128,6 +203,8 @@ int main(void)
         cmocka_unit_test(what_nobody_asks_for_any_more_is_kept),
         cmocka_unit_test(what_it_comes_to_chair_alone_it_runs),
         cmocka_unit_test(who_is_ready_claims_nothing),
+        cmocka_unit_test(what_no_other_may_run_it_adopts),
+        cmocka_unit_test(it_adopts_nothing_else),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
