@@ -3,8 +3,8 @@
  *
  * The core counts its own messages by type, and here it says which types matter.  Those
  * of the host (core_sent_own) are counted here.  One that says a view that is yet to
- * come here counts in that view, be it the one after the next; one of an older view counts in none, since its sender
- * begins anew, too.
+ * come here counts in that view, be it the one after the next; one of an older view
+ * counts in none, since its sender begins anew, too.
  */
 #include "consensus/termination/termination_private.h"
 

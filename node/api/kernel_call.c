@@ -103,7 +103,7 @@ static void note_child(moot_call *call, uint64_t id)
     handle_at(&call->m->tasks.handles, id)->child = true;
 }
 
-/* Of a call's arguments one is NULL. */
+/* One of a call's arguments is NULL. */
 static const char *name_missing(const moot_call *call, const void *spec)
 {
     return call == NULL   ? "the call is NULL"

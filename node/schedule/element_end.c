@@ -303,7 +303,7 @@ void element_cancel_array(struct moot *m, struct task *task)
     progress_wake(m);
 }
 
-/* So many ranges of indices are told, and looked at, at most. */
+/* Ranges of indices that are told, and looked at, at most. */
 enum { RANGES_TOLD = 8, RANGES_LOOKED_AT = 64 };
 
 /* The indices of those that may have run.  False: there are more, or no memory. */

@@ -226,7 +226,7 @@ COLD static void end_check(struct moot *m, struct run *run)
     task_try_free(m, task);
 }
 
-/* What a short element leaves to be sent goes with what the next short ones do. */
+/* Messages that a short element leaves go with those of the next short ones. */
 static bool more_comes_soon(const struct moot *m, const struct run *run)
 {
     const struct elements *next = m->schedule.elements;

@@ -52,7 +52,7 @@ struct board_seat {
  * seat may be NULL; `element` as there. */
 void board_enter(struct moot *m, struct board_seat *seat, const struct task *task,
                  uint64_t element, bool alone);
-/* It goes on with another element of that array; outside the engine lock. */
+/* The kernel goes on with another element of that array; outside the engine lock. */
 static inline void board_go_on(struct board_seat *seat, uint64_t element)
 {
     if (seat != NULL) {

@@ -126,7 +126,7 @@ static uint64_t take_out(struct element_wish *wish, uint32_t i)
     return place;
 }
 
-/* Of all that it has. */
+/* All that it has. */
 static uint64_t take_any(const struct elements *elements, struct element_wish *wish,
                          uint32_t *at)
 {

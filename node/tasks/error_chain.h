@@ -45,7 +45,7 @@ struct root_cause story_root(const struct task *task);
 /* The task's kernel returned `code`, or there is a MOOT_ERR_ reason. */
 void story_of_kernel(struct text *story, const struct moot *m, const struct task *task,
                      int code, const char *why);
-/* It has failed, and its kernel was not called. */
+/* The element has failed, and its kernel was not called. */
 void story_of_no_run(struct text *story, const struct moot *m, const struct task *task,
                      const char *why);
 /* Appends what a call of the failed kernel had met, unless the story has it. */

@@ -175,7 +175,7 @@ void maps_release(struct moot *m)
 /* --- Telling -----------------------------------------------------------------------
  */
 
-/* What the program's function says is asked for once more: it says the same. */
+/* The program's function is asked once more: it says the same. */
 static void tell_refusal(struct text *text, const struct array_mapping *mapping,
                          const struct array_counts *counts, uint64_t element)
 {

@@ -55,7 +55,7 @@ check "the figures" "they do not count the task" \
     [ "$(grep -c '^moot_tasks_crashed_total{.*} 1$' "$scratch/told")" -eq 1 ]
 "$build/moot" report "$scratch/trace" -o "$scratch/told" >/dev/null 2>&1
 check "the page" "it does not tell of a death" tells
-# Of an array it is the element that counts, and a close runs it no more.
+# An element of an array counts as a task does, and a close runs it no more.
 array() {
     timeout -k 5 60 "$build/moot" run -n 5 "$build/tests/mpi/array_poison" "$@" \
         >"$evidence" 2>&1 </dev/null

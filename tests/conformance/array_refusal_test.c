@@ -250,7 +250,7 @@ static void a_kernel_is_told_what_to_call(struct seat *seat)
     EXPECT(seat, moot_task_release(seat->m, task), MOOT_OK);
 }
 
-/* Who spawns what was missing when the wait has ended is told the same. */
+/* A rank that spawns what was missing when the wait has ended is told the same. */
 static void an_array_that_has_ended_without_some_says_so(struct seat *seat)
 {
     const moot_range some[] = {{0, 20}, {20, 20}};

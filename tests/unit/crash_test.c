@@ -355,7 +355,7 @@ static void spawn_array(moot_hash array)
     pass(5 * MS);
 }
 
-/* Who was given that place of it, and has not died. */
+/* The rank that was given that place of it, and has not died. */
 static uint32_t runner_of(uint64_t place)
 {
     uint32_t found = bench.size;
@@ -380,7 +380,8 @@ static void end_elements(moot_hash array)
     pass(5 * MS);
 }
 
-/* What the dead had is dealt once more; then it has ended, and the rest goes on. */
+/* The elements of the dead are dealt once more; then it has ended, and the rest goes
+ * on. */
 static void nobody_gets_the_element_of_which_two_have_died(void **state)
 {
     (void)state;

@@ -46,7 +46,7 @@ static void end_at(uint64_t place)
     wishes_note(&bench, array, place);
 }
 
-/* So many, one in each `stride`. */
+/* As many places, one in each `stride`. */
 static void wish_for(uint64_t first, uint32_t count, uint64_t stride)
 {
     struct element_wish *wish = calloc(1, sizeof(*wish) + count * sizeof(uint64_t));

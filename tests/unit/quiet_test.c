@@ -122,7 +122,7 @@ static int32_t end_of_wait(uint64_t early, uint64_t *epoch, uint64_t *view_id)
     return code;
 }
 
-/* It comes from a rank that is ahead by two views. */
+/* Rank 1 is ahead by two views. */
 static void a_message_of_the_view_after_the_next_counts_there(void **state)
 {
     (void)state;
