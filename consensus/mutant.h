@@ -215,7 +215,6 @@
     X(COMMITTEELOST, "without heartbeats nobody sees that the committee has died")     \
     X(RETURNGONE, "a chair takes back what it knows nobody else to hold")              \
     X(LEAVEBEHIND, "who leaves does not see out what it alone holds")                  \
-    X(LEAVEREFUSES, "who leaves adopts nothing, not even what only it may run")        \
     X(LEAVELOSES, "who leaves in good order counts as lost")                           \
     X(LEAVEKEEPS, "who leaves in good order is not lost with who crashes then")        \
     X(HEIRASNEW,                                                                       \

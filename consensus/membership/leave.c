@@ -246,7 +246,7 @@ bool leave_forbids_adopting(const struct core *core, uint32_t from,
             : NULL;
     const bool alone = spec != NULL && spec->candidates != NULL &&
                        !rankset_has(spec->candidates, from);
-    return leave->ready || !alone || MUTANT(LEAVEREFUSES);
+    return leave->ready || !alone;
 }
 
 /* --- Beginning ------------------------------------------------------------------- */

@@ -461,7 +461,6 @@ static const struct killer killers[] = {
     {MUTANT_LEAVEBEHIND,
      {.ranks = 4, .tasks = 20, .storm = true, .calm = true, .leaves = true},
      .seed = 1483},
-    {MUTANT_LEAVEREFUSES, .bench = "last_holder_test"},
     {MUTANT_LEAVELOSES, .bench = "leave_test"},
     {MUTANT_LEAVEKEEPS, .bench = "silence_test"},
     {MUTANT_HEIRASNEW, .bench = "silence_test"},

@@ -198,7 +198,9 @@ static inline void carry_out(uint32_t rank, const struct core_outputs *out)
 {
     struct core_output *items = calloc(out->count + 1, sizeof(*items));
     int *numbers = calloc(out->count + 1, sizeof(*numbers));
-    assert_true(items != NULL && numbers != NULL);
+    if (items == NULL || numbers == NULL) {
+        abort(); /* the lint does not know that a test's assertion ends it */
+    }
     if (out->count > 0) {
         memcpy(items, out->items, out->count * sizeof(*items));
     }
