@@ -149,7 +149,7 @@ int array_at(struct moot *m, struct lane *lane, moot_array array, uint64_t index
     if (error == MOOT_OK) {
         error = array_find_elements(m, lane, array, &elements);
     }
-    if (error != MOOT_OK) {
+    if (elements == NULL) {
         return error;
     }
     if (index >= elements->spread.count) {
