@@ -1,6 +1,7 @@
 /* array_poison.c - an array of which one element ends whatever rank runs it.
  *
- *   moot run -n 5 array_poison         of a plain kernel
+ *   moot run -n 5 array_poison         none does
+ *   moot run -n 5 array_poison plain   of a plain kernel
  *   moot run -n 5 array_poison once    of a once kernel: the array may have run
  *   moot run -n 5 array_poison again   and it is spawned again, and read, when it has
  *                                      ended
@@ -30,13 +31,13 @@ static void check(const moot *m, const char *what, int code, int expected)
 
 static int run_element(moot_call *call, void *user)
 {
-    (void)user;
+    const bool *deadly = user;
     uint64_t *output = moot_call_output(call, sizeof(*output));
     if (output == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
     *output = moot_call_index(call);
-    if (*output == POISON) {
+    if (*deadly && *output == POISON) {
         (void)raise(SIGSEGV);
     }
     return MOOT_OK;
@@ -44,15 +45,19 @@ static int run_element(moot_call *call, void *user)
 
 int main(int argc, char **argv)
 {
-    const bool once = argc > 1 && strcmp(argv[1], "once") == 0;
-    const bool again = argc > 1 && strcmp(argv[1], "again") == 0;
-    const moot_kernel kernel = {
-        .name = "deadly", .fn = run_element, .flags = once ? MOOT_KERNEL_ONCE : 0};
-    const bool bound = argc > 1 && strcmp(argv[1], "bound") == 0;
+    const char *how = argc > 1 ? argv[1] : "";
+    const bool once = strcmp(how, "once") == 0, again = strcmp(how, "again") == 0,
+               bound = strcmp(how, "bound") == 0;
+    bool deadly = argc > 1;
+    const moot_kernel kernel = {.name = "deadly",
+                                .fn = run_element,
+                                .user = &deadly,
+                                .flags = once ? MOOT_KERNEL_ONCE : 0};
     const int candidates[] = {0, 1};
-    const int expected = once    ? MOOT_ERR_MAYBE_RAN
-                         : bound ? MOOT_ERR_NO_CANDIDATE
-                                 : MOOT_ERR_CRASHED;
+    const int expected = once     ? MOOT_ERR_MAYBE_RAN
+                         : bound  ? MOOT_ERR_NO_CANDIDATE
+                         : deadly ? MOOT_ERR_CRASHED
+                                  : MOOT_OK;
     moot *m;
     moot_kernel_id id;
     moot_array array, second;
