@@ -3,11 +3,11 @@
  *   moot run -n 5 array_poison         none does
  *   moot run -n 5 array_poison plain   of a plain kernel
  *   moot run -n 5 array_poison once    of a once kernel: the array may have run
- *   moot run -n 5 array_poison again   and it is spawned again, and read, when it has
- *                                      ended
+ *   moot run -n 5 array_poison again   and it is spawned again when it has ended
+ *   moot run -n 5 array_poison bound   and nobody but ranks 0 and 1 runs it
  *
- * Each rank that is left checks how the wait for the array ends, that its other
- * elements are there, and that a close runs nothing more; it says "rank N is good".
+ * Each rank that is left checks how the wait for the array ends, and closes, which runs
+ * nothing more; it says "rank N is good".
  * tests/cli/poison_test.sh runs it.
  */
 #include "node/api/moot.h"
