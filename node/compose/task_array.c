@@ -35,11 +35,11 @@ int array_find_end(struct moot *m, struct lane *lane, moot_array array,
     if (error != MOOT_OK) {
         return lane_fail(lane, error, "the array's handle %s", handle_why(error));
     }
-    *out = handle->task;
-    return hash_has(&handle->task->hash, MOOT_HASH_ARRAY)
-               ? MOOT_OK
-               : lane_fail(lane, MOOT_ERR_INVALID,
-                           "this is a task's handle, and no array's");
+    const bool is_array = hash_has(&handle->task->hash, MOOT_HASH_ARRAY);
+    *out = is_array ? handle->task : NULL;
+    return is_array ? MOOT_OK
+                    : lane_fail(lane, MOOT_ERR_INVALID,
+                                "this is a task's handle, and no array's");
 }
 
 int array_find_elements(struct moot *m, struct lane *lane, moot_array array,
@@ -47,7 +47,7 @@ int array_find_elements(struct moot *m, struct lane *lane, moot_array array,
 {
     struct task *end = NULL;
     const int error = array_find_end(m, lane, array, &end);
-    if (error != MOOT_OK) {
+    if (end == NULL) {
         return error;
     }
     *out = elements_of(end);

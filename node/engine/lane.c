@@ -348,10 +348,11 @@ void lane_name_call(struct lane *lane, const char *call)
     static const char begin[] = "moot_";
     const char *said = text_get(&lane->error);
     if (strncmp(said, begin, sizeof(begin) - 1) != 0) {
-        struct text named = {0};
-        text_add(&named, "%s: %s", call, said);
-        text_release(&lane->error);
-        lane->error = named;
+        struct text rest = {0};
+        text_add(&rest, "%s", said);
+        text_clear(&lane->error); /* in its place: a program may have it already */
+        text_add(&lane->error, "%s: %s", call, text_get(&rest));
+        text_release(&rest);
     }
 }
 

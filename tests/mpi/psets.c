@@ -195,8 +195,8 @@ static void go_wrong(moot *m, moot_kernel_id kernel)
                m, "app://x", &(moot_ranks){.ranks = (int[]){0, 1}, .count = 2})));
     moot_task task;
     moot_task_spec spec = {.size = sizeof(spec), .kernel = kernel, .pset = "app://x"};
-    printf("wrong: no set yet: %s %s\n",
-           moot_err_name(moot_task_spawn(m, &spec, &task)), moot_last_error(m));
+    const int code = moot_task_spawn(m, &spec, &task);
+    printf("wrong: no set yet: %s %s\n", moot_err_name(code), moot_last_error(m));
     spec.candidates = good;
     spec.pset = "mpi://WORLD";
     printf("wrong: both: %s\n", moot_err_name(moot_task_spawn(m, &spec, &task)));
