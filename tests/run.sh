@@ -288,6 +288,9 @@ run_kind() {
         run_one "virtual, 40 of them twice" 600 "$BUILD/tests/virtual/virtual" --stores --seeds 701..740 --digest
         run_one "virtual, 150 programs with arrays" 600 "$BUILD/tests/virtual/virtual" --arrays --seeds 1..150
         run_one "virtual, seed 387 of these: another owns an array's end" 600 "$BUILD/tests/virtual/virtual" --arrays --seed 387
+        for seed in 1209928 1213527 1212637; do # after a death or two, and beside a leave
+            run_one "virtual, seed $seed: no close hangs" 600 "$BUILD/tests/virtual/virtual" --arrays --seed $seed
+        done
         run_one "virtual, seed 677: who leaves has a large result" 600 "$BUILD/tests/virtual/virtual" --arrays --seed 677
         run_one "virtual, seed 20458: inputs are asked for one after the other" 600 "$BUILD/tests/virtual/virtual" --arrays --seed 20458
         run_one "virtual, seed 101022: a rank dies that a read has asked" 600 "$BUILD/tests/virtual/virtual" --arrays --seed 101022

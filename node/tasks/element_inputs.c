@@ -36,15 +36,7 @@ static uint32_t sent_count(const struct array_schedule *schedule)
 
 static uint32_t find_place(const uint64_t *places, uint32_t count, uint64_t place)
 {
-    uint32_t low = 0, high = count;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (places[middle] < place) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    const uint32_t low = places_below(places, count, place);
     return low < count && places[low] == place ? low : UINT32_MAX;
 }
 

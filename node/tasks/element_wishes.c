@@ -13,21 +13,6 @@ static int compare_places(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* How many of the ascending places are below that one. */
-static uint32_t count_below(const uint64_t *places, uint32_t count, uint64_t place)
-{
-    uint32_t low = 0, high = count;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (places[middle] < place) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
 /* --- The array's ------------------------------------------------------------------ */
 
 static void list_wished(struct moot *m, struct elements *elements)
@@ -148,12 +133,12 @@ uint64_t wish_take(const struct elements *elements, struct element_wish *wish,
         return take_any(elements, wish, at);
     }
     if (*at == 0 && wish->count > 0) {
-        *at = count_below(wishes->ended, wishes->ended_count, wish->places[0]);
+        *at = places_below(wishes->ended, wishes->ended_count, wish->places[0]);
     }
     while (wish->count > 0 && *at < wishes->ended_count &&
            wishes->ended[*at] <= wish->places[wish->count - 1]) {
         const uint64_t place = wishes->ended[(*at)++];
-        const uint32_t i = count_below(wish->places, wish->count, place);
+        const uint32_t i = places_below(wish->places, wish->count, place);
         if (wish->places[i] == place && has_ended(elements, place)) {
             return take_out(wish, i);
         }

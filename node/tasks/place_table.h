@@ -25,4 +25,20 @@ uint32_t place_table_find(const struct place_table *table, uint64_t place);
 uint32_t place_table_add(struct place_table *table, uint64_t place);
 void place_table_release(struct place_table *table);
 
+/* How many of so many ascending places are below that one. */
+static inline uint32_t places_below(const uint64_t *places, uint32_t count,
+                                    uint64_t place)
+{
+    uint32_t low = 0, high = count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (places[middle] < place) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
 #endif
