@@ -282,8 +282,9 @@ static inline int release_locked(struct moot *m, struct lane *lane, const char *
     if (!unnamed && task_handle_may_step(handle)) {
         engine_look_at_clock(m);
     }
-    if (m->spawn.unnamed.count == 0 || !unnamed_release(m, t.id, &handle)) {
-        task_handle_end(m, handle);
+    if (m->spawn.unnamed.count == 0 || handle->grouped ||
+        !unnamed_release(m, t.id, &handle)) {
+        task_handle_release(m, handle);
     }
     return MOOT_OK;
 }

@@ -111,7 +111,7 @@ static void release(struct moot *m, moot_array array)
     struct handle *handle;
     engine_look_at_clock(m);
     if (handle_find(&m->tasks.handles, array.id, &handle) == MOOT_OK) {
-        task_handle_end(m, handle);
+        task_handle_release(m, handle);
     }
 }
 

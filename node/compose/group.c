@@ -1,12 +1,15 @@
 /* group.c - see group.h. */
 #include "node/compose/group.h"
 
+#include "consensus/core_entry.h"
 #include "consensus/core_view.h"
+#include "hashing/base/hot.h"
 #include "node/compose/task_wait.h"
 #include "node/engine/engine.h"
 #include "node/schedule/descendants.h"
 #include "node/schedule/task_handle.h"
 #include "node/schedule/wait.h"
+#include "node/tasks/handle.h"
 #include "node/tasks/task.h"
 
 #include <assert.h>
@@ -16,7 +19,8 @@
 enum { PRUNE_COUNT_MIN = 1024 };
 
 struct group_member {
-    uint64_t id; /* the group's own handle */
+    uint64_t id;  /* of the handle's slot; once claimed, its number */
+    bool claimed; /* the handle is the group's alone */
     bool ended;
     int code; /* once ended */
 };
@@ -54,21 +58,50 @@ static bool list_room(struct member_list *list, size_t more)
     return true;
 }
 
-static struct task *task_of(struct moot *m, const struct group_member *member)
+static struct handle *handle_of(struct moot *m, const struct group_member *member)
 {
-    struct handle *handle;
-    int error = task_handle_find(m, member->id, &handle);
-    assert(error == MOOT_OK); /* nobody else knows its number */
-    (void)error;
-    return handle->task;
+    return handle_at(&m->tasks.handles, member->id);
 }
 
-static void end_member(struct moot *m, const struct group_member *member)
+/* Nothing that the program releases meanwhile changes it.  False without memory. */
+static bool claim(struct moot *m, struct group_member *member)
 {
-    struct handle *handle;
-    if (task_handle_find(m, member->id, &handle) == MOOT_OK) {
+    struct handle *handle = handle_of(m, member);
+    const uint64_t number = handle_number(&m->tasks.handles, handle);
+    if (member->claimed) {
+        return true;
+    }
+    if (task_handle_find(m, number, &handle) != MOOT_OK) {
+        return false;
+    }
+    if (handle->let_go) {
+        member->id = number;
+    } else {
+        const uint64_t own = task_handle_new(m, handle->task, NULL);
+        if (own == 0) {
+            return false;
+        }
+        handle_of(m, member)->grouped = false;
+        member->id = own;
+    }
+    return member->claimed = true;
+}
+
+/* A handle that the program has not released stays the program's. */
+static void let_go(struct moot *m, const struct group_member *member)
+{
+    struct handle *handle = handle_of(m, member);
+    const bool ends = member->claimed || handle->let_go;
+    handle->grouped = false;
+    if (ends) {
         task_handle_end(m, handle);
     }
+}
+
+static bool ended_well(const struct task *task)
+{
+    return !core_is_stub(task) && task->known && task->status == MOOT_OK &&
+           task_seldom(task)->family == NULL;
 }
 
 /* Lets go of what ended well and left nothing. */
@@ -76,11 +109,10 @@ static void prune(struct moot *m, struct group *group)
 {
     struct member_list *list = &group->spawned;
     size_t kept = 0;
+    engine_settle(m); /* it may be an input of theirs */
     for (size_t i = 0; i < list->count; i++) {
-        const struct task *task = task_of(m, &list->items[i]);
-        if (task->known && task->status == MOOT_OK &&
-            task_seldom(task)->family == NULL) {
-            end_member(m, &list->items[i]);
+        if (ended_well(handle_of(m, &list->items[i])->task)) {
+            let_go(m, &list->items[i]);
         } else {
             list->items[kept++] = list->items[i];
         }
@@ -89,7 +121,7 @@ static void prune(struct moot *m, struct group *group)
     group->prune_at = kept * 2 > PRUNE_COUNT_MIN ? kept * 2 : PRUNE_COUNT_MIN;
 }
 
-int group_reserve(struct moot *m, struct lane *lane)
+HOT int group_reserve(struct moot *m, struct lane *lane)
 {
     struct group *group = lane->group;
     if (group->spawned.count >= group->prune_at && !group->closing) {
@@ -100,19 +132,20 @@ int group_reserve(struct moot *m, struct lane *lane)
                : lane_fail(lane, MOOT_ERR_NO_MEMORY, "no memory for the open group");
 }
 
-void group_add(struct moot *m, struct lane *lane, moot_task task)
+HOT void group_add(struct moot *m, struct lane *lane, moot_task task)
 {
     struct group *group = lane->group;
     struct handle *handle;
-    if (task_handle_find(m, task.id, &handle) != MOOT_OK) {
+    if (handle_find(&m->tasks.handles, task.id, &handle) != MOOT_OK) {
         return;
     }
-    uint64_t id = task_handle_new(m, handle->task, NULL);
-    if (id == 0 || !list_room(&group->spawned, 1)) {
+    assert(!handle->grouped);
+    if (!list_room(&group->spawned, 1)) {
         group->incomplete = true;
         return;
     }
-    group->spawned.items[group->spawned.count++] = (struct group_member){.id = id};
+    handle->grouped = true;
+    group->spawned.items[group->spawned.count++] = (struct group_member){.id = task.id};
 }
 
 /* --- Open ----------------------------------------------------------------------- */
@@ -158,28 +191,35 @@ static void round_release(struct round *round)
     free(round->items);
 }
 
-static void round_add(struct round *round, const struct member_list *list, size_t base)
+static bool round_add(struct moot *m, struct round *round, struct member_list *list,
+                      size_t base)
 {
     for (size_t i = 0; i < list->count; i++) {
-        if (!list->items[i].ended) {
-            round->places[round->count] = base + i;
-            round->tasks[round->count++].id = list->items[i].id;
+        struct group_member *member = &list->items[i];
+        if (member->ended) {
+            continue;
         }
+        if (!claim(m, member)) {
+            return false;
+        }
+        round->places[round->count] = base + i;
+        round->tasks[round->count++].id = member->id;
     }
+    return true;
 }
 
-static bool round_make(const struct group *group, struct round *round)
+static bool round_make(struct moot *m, struct group *group, struct round *round)
 {
     size_t most = group->spawned.count + group->found.count + 1;
     *round = (struct round){.places = calloc(most, sizeof(*round->places)),
                             .tasks = calloc(most, sizeof(*round->tasks)),
                             .items = calloc(most, sizeof(*round->items))};
-    if (round->places == NULL || round->tasks == NULL || round->items == NULL) {
+    if (round->places == NULL || round->tasks == NULL || round->items == NULL ||
+        !round_add(m, round, &group->spawned, 0) ||
+        !round_add(m, round, &group->found, FOUND)) {
         round_release(round);
         return false;
     }
-    round_add(round, &group->spawned, 0);
-    round_add(round, &group->found, FOUND);
     return true;
 }
 
@@ -203,7 +243,8 @@ static bool find_family(struct moot *m, struct group *group, const struct task *
         if (id == 0) {
             return false;
         }
-        group->found.items[group->found.count++] = (struct group_member){.id = id};
+        group->found.items[group->found.count++] =
+            (struct group_member){.id = id, .claimed = true};
     }
     return true;
 }
@@ -231,7 +272,7 @@ static int wait_for_all(struct moot *m, struct lane *lane, struct group *group,
     uint64_t begun_ns = m->now_ns;
     for (;;) {
         struct round round;
-        if (!round_make(group, &round)) {
+        if (!round_make(m, group, &round)) {
             return lane_fail(lane, MOOT_ERR_NO_MEMORY, "moot_group_close: no memory");
         }
         struct wait wait = {.want = WANT_DONE,
@@ -272,9 +313,9 @@ static void hand_on(struct moot *m, struct group *to, struct member_list *list)
         struct group_member *member = &list->items[i];
         if (to != NULL && member->code != MOOT_OK && list_room(&to->spawned, 1)) {
             to->spawned.items[to->spawned.count++] =
-                (struct group_member){.id = member->id};
+                (struct group_member){.id = member->id, .claimed = true};
         } else {
-            end_member(m, member);
+            let_go(m, member);
         }
     }
     free(list->items);
@@ -312,7 +353,7 @@ int group_close(struct moot *m, struct lane *lane, moot_duration timeout)
     const struct group_member *failed = first_failed(&group->spawned);
     failed = failed != NULL ? failed : first_failed(&group->found);
     if (failed != NULL) {
-        code = wait_tell(m, lane, task_of(m, failed), failed->code);
+        code = wait_tell(m, lane, handle_of(m, failed)->task, failed->code);
     } else if (group->incomplete) {
         code = lane_fail(lane, MOOT_ERR_NO_MEMORY,
                          "moot_group_close: there was no memory to keep all tasks in "

@@ -7,6 +7,11 @@
  * when everything that began in the group has.  It waits for tasks by name and for
  * nothing else; the protocol knows of no group, and ranks need not have the same.
  *
+ * Until the close that is the program's own handle: a spawn in a group makes no other
+ * one, and may wait for its hash as any spawn may (node/spawn/spawn_batch.h).  Once the
+ * program releases it the handle is the group's alone.  The close makes another for
+ * each that the program has kept.
+ *
  * A task that ended well and left nothing is let go as the group grows, so that a group
  * that lives long is as large as what it waits for.
  *

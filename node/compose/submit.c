@@ -56,8 +56,9 @@ static inline bool may_wait(const struct moot *m, const struct lane *lane)
         return m->spawn.unnamed.lane == lane;
     }
     return unnamed_is_open(m, lane) &&
-           (lane->queues.entry == NULL ? !unnamed_others_may_run(m)
-                                       : region_is_open(lane->queues.top));
+           (lane->queues.entry == NULL
+                ? !unnamed_others_may_run(m)
+                : lane->group == NULL && region_is_open(lane->queues.top));
 }
 
 static inline bool take_batched(struct moot *m, struct lane *lane,
@@ -73,7 +74,11 @@ HOT int spawn_soon(struct moot *m, struct lane *lane, const moot_task_spec *spec
                    const char *site, moot_task *out)
 {
     if (spawn_check_open(m, lane) == MOOT_OK && may_wait(m, lane) &&
+        (lane->group == NULL || group_reserve(m, lane) == MOOT_OK) &&
         take_batched(m, lane, spec, site, out)) {
+        if (lane->group != NULL) {
+            group_add(m, lane, *out);
+        }
         unnamed_make_room(m, lane);
         return MOOT_OK;
     }

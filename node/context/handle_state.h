@@ -20,6 +20,8 @@ struct handle {
     bool awaited : 1;    /* a child that its parent waited for */
     bool scoped : 1;     /* counted by the task's scope (lane_scope.h) */
     bool kept : 1;       /* released, but its task is needed yet (task_handle.h) */
+    bool grouped : 1;    /* an open group needs its task (node/compose/group.h) */
+    bool let_go : 1;     /* such a one that the program has released */
     uint16_t generation;
     uint32_t next_free; /* kept: the next of those */
 };

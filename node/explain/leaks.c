@@ -84,7 +84,7 @@ static void count_all(const struct moot *m, bool ended, struct leaks *leaks)
     for (uint32_t i = 0; i < handles->count; i++) {
         const struct handle *handle = &handles->slots[i];
         if (handle->task != NULL && handle->parent == NULL && !handle->kept &&
-            !(ended && goes_on(handle->task))) {
+            !handle->let_go && !(ended && goes_on(handle->task))) {
             count_handle(leaks, handle);
         }
     }

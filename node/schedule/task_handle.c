@@ -117,6 +117,17 @@ HOT void task_handle_end(struct moot *m, struct handle *handle)
     }
 }
 
+HOT void task_handle_release(struct moot *m, struct handle *handle)
+{
+    if (!handle->grouped) {
+        task_handle_end(m, handle);
+        return;
+    }
+    end_borrow(handle);
+    handle_renumber(handle);
+    handle->let_go = true;
+}
+
 /* --- For tickets ------------------------------------------------------------------ */
 
 bool task_ticket_begin(struct moot *m, struct task *task)

@@ -18,12 +18,15 @@ int task_handle_find(struct moot *m, uint64_t id, struct handle **out);
 /* Ends the borrow and the handle; with the last, the task's bytes if nobody uses them.
  */
 void task_handle_end(struct moot *m, struct handle *handle);
+/* The program releases it: it ends, or is from now on that of the group that needs it
+ * (node/compose/group.h). */
+void task_handle_release(struct moot *m, struct handle *handle);
 
 /* Whether that may be more to the core than that the program lets the task go. */
 static inline bool task_handle_may_step(const struct handle *handle)
 {
     const struct task *task = handle->task;
-    return !core_is_stub(task) &&
+    return !handle->grouped && !core_is_stub(task) &&
            (handle->scoped || task->lingers || (task->payload != NULL && !task->own));
 }
 

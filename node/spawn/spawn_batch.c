@@ -19,8 +19,8 @@
 HOT bool unnamed_is_open(const struct moot *m, const struct lane *lane)
 {
     return identity_together() > 0 && lane_is_running(lane) && lane->scope_depth == 0 &&
-           lane->group == NULL && m->record.observe == NULL &&
-           m->knobs.verify_ppm == 0 && !core_any_leaving(m->core);
+           m->record.observe == NULL && m->knobs.verify_ppm == 0 &&
+           !core_any_leaving(m->core);
 }
 
 /* Arguments, inputs and an owner at most; what is wrong with it the usual way says. */

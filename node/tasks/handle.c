@@ -106,9 +106,19 @@ static uint16_t next_generation(const struct handle *handle)
     return next == HANDLE_KERNEL ? 1 : next;
 }
 
-void handle_keep(struct handles *handles, struct handle *handle)
+uint64_t handle_number(const struct handles *handles, const struct handle *handle)
+{
+    return pack(handles, handle->generation, (uint32_t)(handle - handles->slots));
+}
+
+void handle_renumber(struct handle *handle)
 {
     handle->generation = next_generation(handle);
+}
+
+void handle_keep(struct handles *handles, struct handle *handle)
+{
+    handle_renumber(handle);
     handle->kept = true;
     handle->next_free = NO_SLOT;
     const uint32_t slot = (uint32_t)(handle - handles->slots);

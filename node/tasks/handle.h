@@ -71,6 +71,11 @@ static inline int handle_find(const struct handles *handles, uint64_t id,
 const char *handle_why(int error);
 void handle_free(struct handles *handles, struct handle *handle);
 
+/* The number that it has now. */
+uint64_t handle_number(const struct handles *handles, const struct handle *handle);
+/* The program's number for it is void, the handle stays. */
+void handle_renumber(struct handle *handle);
+
 /* The program's number for it is void, the handle stays, last on the list of those
  * kept. */
 void handle_keep(struct handles *handles, struct handle *handle);

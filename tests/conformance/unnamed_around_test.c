@@ -1,5 +1,6 @@
 /* unnamed_around_test.c - tasks that wait for their hash, and what is around them:
- * other threads, a program that computes or closes, ranks that are gone, and who looks.
+ * other threads, a program that computes or closes, ranks that are gone, groups, and
+ * who looks.
  */
 #include "tests/conformance/unnamed.h"
 
@@ -433,6 +434,50 @@ static void declined(struct seat *seat)
     CHECK(seat, fetch_u64(seat, task) == 600 * 600);
 }
 
+/* --- Groups -------------------------------------------------------------------- */
+
+static uint32_t live_handles(struct seat *seat)
+{
+    pthread_mutex_lock(&seat->m->bond->lock);
+    const struct handles *handles = &seat->m->tasks.handles;
+    const uint32_t live = handles->count - handles->free_count;
+    pthread_mutex_unlock(&seat->m->bond->lock);
+    return live;
+}
+
+/* A number that the program has released is void at once, though the group needs the
+ * task; one that it keeps is good after the close, and after a failed one. */
+static void handles_in_a_group(struct seat *seat)
+{
+    enum { COUNT = 3000 }; /* more than a group looks at without letting go */
+    static moot_task all[SEATS_MAX][COUNT];
+    moot_task *tasks = all[seat->rank];
+    begin(seat);
+    const uint32_t before = live_handles(seat);
+    EXPECT(seat, moot_group_open(seat->m), MOOT_OK);
+    for (uint64_t i = 0; i < COUNT; i++) {
+        tasks[i] = spawn_u64(seat, SQUARE, i);
+        if (i % 3 == 0) {
+            EXPECT(seat, moot_task_release(seat->m, tasks[i]), MOOT_OK);
+            EXPECT(seat, moot_task_release(seat->m, tasks[i]), MOOT_ERR_STALE);
+        } else if (i % 50 == 1) {
+            CHECK(seat, fetch_u64(seat, tasks[i]) == i * i);
+        }
+    }
+    EXPECT(seat, moot_task_release(seat->m, tasks[1]), MOOT_OK); /* and had its bytes */
+    EXPECT(seat, moot_group_close(seat->m, -1), MOOT_ERR_INVALID);
+    EXPECT(seat, moot_task_release(seat->m, tasks[2]), MOOT_OK);
+    EXPECT(seat, moot_group_close(seat->m, MOOT_FOREVER), MOOT_OK);
+    for (uint64_t i = 4; i < COUNT; i++) {
+        if (i % 3 != 0) {
+            CHECK(seat, fetch_u64(seat, tasks[i]) == i * i);
+            EXPECT(seat, moot_task_release(seat->m, tasks[i]), MOOT_OK);
+        }
+        EXPECT(seat, moot_task_release(seat->m, tasks[i]), MOOT_ERR_STALE);
+    }
+    CHECK(seat, live_handles(seat) == before);
+}
+
 /* --- All of them ----------------------------------------------------------------- */
 
 static const char *const by_caller[] = {"MOOT_PROGRESS=caller", NULL};
@@ -461,6 +506,8 @@ static const struct scene scenes[] = {
     SCENE(looked_at, .knobs = by_caller),
     SCENE(verified, .knobs = verifying),
     SCENE(declined, .knobs = by_caller),
+    SCENE(handles_in_a_group, .knobs = by_caller),
+    SCENE(handles_in_a_group, .knobs = with_workers),
 };
 
 int main(int argc, char **argv)

@@ -184,6 +184,7 @@ enum kind {
     OWNED,
     NEWEST,
     OLD_ONES,
+    IN_GROUP,
     LABELLED,
     KEYED,
     KEY_EMPTY, /* which is not the same as none */
@@ -198,7 +199,6 @@ enum kind {
     AMONG,
     PORTABLE,
     IN_SCOPE,
-    IN_GROUP,
     IN_QUEUE,
     KINDS
 };
