@@ -132,7 +132,7 @@ static void end_task_handle(struct moot *m, uint64_t id)
 {
     struct handle *handle;
     if (id != 0 && task_handle_find(m, id, &handle) == MOOT_OK) {
-        task_handle_end(m, handle);
+        task_handle_release(m, handle);
     }
 }
 

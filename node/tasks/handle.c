@@ -1,6 +1,7 @@
 /* handle.c - see handle.h. */
 #include "node/tasks/handle.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -160,6 +161,7 @@ const char *handle_why(int error)
 void handle_free(struct handles *handles, struct handle *handle)
 {
     uint32_t slot = (uint32_t)(handle - handles->slots);
+    assert(!handle->grouped);
     *handle =
         (struct handle){.generation = next_generation(handle), .next_free = NO_SLOT};
     if (handles->last_free == NO_SLOT) {
