@@ -405,7 +405,7 @@ BENCH_UCX := $(if $(UCX_HEADER),$(BUILD)/tests/bench/wires_ucx)
 
 # The programs that train.sh runs, and the launcher.
 .PHONY: trained
-trained: $(BUILD)/moot $(addprefix $(BUILD)/examples/,cholesky tree queues conditional tsp) \
+trained: $(BUILD)/moot $(addprefix $(BUILD)/examples/,cholesky heat tree queues conditional tsp) \
   $(addprefix $(BUILD)/tests/bench/,trust spawning voting)
 
 # Preloaded by profile.sh.

@@ -3,7 +3,7 @@
 #
 # Counted are graphs of small tasks on ranks that agree, empty tasks, a branch of
 # thousands that one rank alone spawns, and the examples: ranks that diverge, regions,
-# accesses, tasks that spawn tasks.  All on two ranks, since a machine of any size has
+# accesses, task arrays, tasks that spawn tasks.  All on two ranks, since a machine of any size has
 # these.  The counts stay beside BUILD's objects, and the Makefile compiles the library
 # proper by them.
 #
@@ -35,6 +35,8 @@ train() {
         run "$build/tests/bench/voting" &&
         run "$build/examples/cholesky" 32 2 &&
         run "$build/examples/cholesky" --data 20 2 &&
+        run "$build/examples/cholesky" --arrays 20 2 &&
+        run "$build/examples/heat" 8 2000 &&
         run "$build/examples/tree" &&
         run "$build/examples/queues" 64 &&
         run "$build/examples/conditional" &&

@@ -1,6 +1,6 @@
 /* cholesky.c - A = L L^T by tiles, on ranks that agree.
  *
- *     mpirun -n 4 cholesky [--data] [TILES [TILE_ROWS]]
+ *     mpirun -n 4 cholesky [--data|--arrays] [TILES [TILE_ROWS]]
  *
  * The right-looking tiled factorisation (Buttari et al., Parallel Computing 35, 2009)
  * with A cut into TILES x TILES tiles, of which the lower half is kept.  A tile is
@@ -16,9 +16,12 @@
  * with spawn_by_access().  Hashes and results are the same, to the bit: "L" in the
  * output is a digest of the factor.
  *
- * There are no task arrays in it (heat.c has some): the tasks of a step take one tile,
- * two or three, by where they are in a triangle that shrinks from step to step, and an
- * array's elements take theirs by one map.
+ * With --arrays the tiles of a step are spawned together, as three task arrays: the one
+ * on the diagonal, the column below it, and the triangle that is left.  The triangle
+ * shrinks from step to step, so three maps of the program's own say which tiles a tile
+ * takes.  A step is three spawns however many tiles it has; compare spawn_by_arrays().
+ * An array's elements are other tasks than single ones, by other hashes; the factor is
+ * the same to the bit.
  *
  * The matrix is made by tasks too: entries from a hash of (row, column) in [0, 1), and
  * n more on the diagonal, which makes it positive definite.
@@ -31,6 +34,7 @@
  */
 #include <math.h>
 #include <moot.h>
+#include <moot_array.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +44,7 @@ enum { TILES_MAX = 64, TILE_ROWS_MAX = 1024, EXIT_WRONG = 1, EXIT_INPUT = 2 };
 
 /* Arguments of every kernel: a tile's place, and the matrix's shape.  No padding. */
 struct place {
-    int32_t i, j; /* tile row and column */
+    int32_t i, j; /* tile row and column; of an array's elements their index says it */
     int32_t tiles, rows;
 };
 
@@ -49,6 +53,18 @@ struct norms {
     double residual, matrix;
     uint64_t digest; /* of the tiles of L */
 };
+
+/* --- Triangles of tiles: row by row, to the diagonal ------------------------------ */
+
+static uint64_t triangle(uint64_t rows) { return rows * (rows + 1) / 2; }
+
+/* (i, j) of the tile that stands there. */
+static void split(uint64_t index, uint64_t *i, uint64_t *j)
+{
+    for (*i = 0; triangle(*i + 1) <= index; ++*i) {
+    }
+    *j = index - triangle(*i);
+}
 
 /* --- Tiles: row-major, rows x rows
  * ----------------------------------------------------- */
@@ -159,15 +175,22 @@ static const double *input(const moot_call *call, size_t i)
 /* -> tile (i, j) of A */
 static int kernel_make(moot_call *call, void *user)
 {
-    const struct place *p = place_of(call);
-    size_t rows = (size_t)p->rows;
+    struct place p = *place_of(call);
+    size_t rows = (size_t)p.rows;
     double *tile = moot_call_output(call, rows * rows * sizeof(*tile));
 
     (void)user;
+    if (moot_call_count(call) > 1) {
+        uint64_t i, j;
+
+        split(moot_call_index(call), &i, &j);
+        p.i = (int32_t)i;
+        p.j = (int32_t)j;
+    }
     if (tile == NULL) {
         return moot_call_fail(call, MOOT_ERR_NO_MEMORY, "no room for a tile");
     }
-    make_tile(p, tile);
+    make_tile(&p, tile);
     return MOOT_OK;
 }
 
@@ -280,6 +303,58 @@ static int kernel_sum(moot_call *call, void *user)
     return MOOT_OK;
 }
 
+/* --- Maps: of arrays, by the triangle of the step before
+ * ------------------------------ */
+
+/* L(r+1,k) takes tile (r+1, 0). */
+static int map_column(void *user, const void *args, size_t args_size, uint64_t element,
+                      uint64_t count, uint64_t source_count, moot_range *out,
+                      size_t room)
+{
+    (void)user, (void)args, (void)args_size;
+    if (source_count != triangle(count + 1) || room < 1) {
+        return -1;
+    }
+    *out = (moot_range){triangle(element + 1), 1};
+    return 1;
+}
+
+/* Tile (i, j) takes tile (i+1, j+1) of a triangle of one more row. */
+static int map_shrink(void *user, const void *args, size_t args_size, uint64_t element,
+                      uint64_t count, uint64_t source_count, moot_range *out,
+                      size_t room)
+{
+    uint64_t i, j;
+
+    (void)user, (void)args, (void)args_size, (void)count;
+    split(element, &i, &j);
+    if (triangle(i + 1) + j + 1 >= source_count || room < 1) {
+        return -1;
+    }
+    *out = (moot_range){triangle(i + 1) + j + 1, 1};
+    return 1;
+}
+
+/* Tile (i, j) takes i and j of a column, or one of them where they are the same. */
+static int map_pair(void *user, const void *args, size_t args_size, uint64_t element,
+                    uint64_t count, uint64_t source_count, moot_range *out, size_t room)
+{
+    uint64_t i, j;
+
+    (void)user, (void)args, (void)args_size;
+    split(element, &i, &j);
+    if (count != triangle(source_count)) {
+        return -1;
+    }
+    if (room > 0) {
+        out[0] = (moot_range){i, 1};
+    }
+    if (room > 1 && i != j) {
+        out[1] = (moot_range){j, 1};
+    }
+    return i == j ? 1 : 2;
+}
+
 /* --- The program
  * ------------------------------------------------------------------------ */
 
@@ -287,8 +362,9 @@ struct factorisation {
     moot *m;
     int32_t tiles, rows;
     moot_kernel_id make, potrf, trsm, gemm, residual, sum;
-    bool by_access;
-    moot_data data[TILES_MAX][TILES_MAX]; /* by_access: a handle of each tile */
+    moot_map_id column, shrink, pair;
+    enum way { BY_INPUTS, BY_ACCESS, BY_ARRAYS } way;
+    moot_data data[TILES_MAX][TILES_MAX]; /* BY_ACCESS: a handle of each tile */
     moot_task tile[TILES_MAX][TILES_MAX]; /* the newest version of each */
     moot_task part[TILES_MAX * (TILES_MAX + 1) / 2];
     size_t parts;
@@ -421,6 +497,71 @@ static void spawn_by_access(struct factorisation *f)
     }
 }
 
+static moot_array spawn_array(const struct factorisation *f, moot_kernel_id kernel,
+                              uint64_t count, const moot_array_input *inputs,
+                              size_t input_count, const char *label)
+{
+    struct place place = {0, 0, f->tiles, f->rows};
+    moot_array array;
+
+    check(f->m, label,
+          moot_array_spawn(f->m,
+                           &(moot_array_spec){.kernel = kernel,
+                                              .count = count,
+                                              .args = &place,
+                                              .args_size = sizeof(place),
+                                              .inputs = inputs,
+                                              .input_count = input_count,
+                                              .label = label},
+                           &array));
+    return array;
+}
+
+static void release_array(const struct factorisation *f, moot_array array)
+{
+    check(f->m, "release", moot_array_release(f->m, array));
+}
+
+/* L(i,k) is element `index` of the array. */
+static void read_tile(struct factorisation *f, moot_array array, uint64_t index,
+                      int32_t i, int32_t k)
+{
+    check(f->m, "element", moot_array_at(f->m, array, index, &f->tile[i][k]));
+}
+
+/* The same kernels on the same tiles, as arrays.  The triangle has tiles k and more of
+ * each side, by then; its last row and column are A's. */
+static void spawn_by_arrays(struct factorisation *f)
+{
+    moot_array left =
+        spawn_array(f, f->make, triangle((uint64_t)f->tiles), NULL, 0, "make");
+
+    for (int32_t k = 0; k < f->tiles; k++) {
+        uint64_t below = (uint64_t)(f->tiles - k - 1);
+        moot_array_input first = {.array = left};
+        moot_array corner = spawn_array(f, f->potrf, 1, &first, 1, "potrf");
+
+        read_tile(f, corner, 0, k, k);
+        if (below > 0) {
+            moot_array_input column[] = {{.array = left, .map = f->column},
+                                         {.array = corner, .map = MOOT_MAP_ALL}};
+            moot_array solved = spawn_array(f, f->trsm, below, column, 2, "trsm");
+            moot_array_input rest[] = {{.array = left, .map = f->shrink},
+                                       {.array = solved, .map = f->pair}};
+            moot_array next = spawn_array(f, f->gemm, triangle(below), rest, 2, "gemm");
+
+            for (uint64_t r = 0; r < below; r++) {
+                read_tile(f, solved, r, k + 1 + (int32_t)r, k);
+            }
+            release_array(f, solved);
+            release_array(f, left);
+            left = next;
+        }
+        release_array(f, corner);
+    }
+    release_array(f, left);
+}
+
 /* Spawns the check of every tile and their sum, and returns the sum's task. */
 static moot_task spawn_check(struct factorisation *f)
 {
@@ -461,6 +602,26 @@ static void register_kernels(struct factorisation *f)
     }
 }
 
+static void register_maps(struct factorisation *f)
+{
+    const struct {
+        const char *name;
+        moot_map_fn sources;
+        moot_map_id *id;
+    } rows[] = {
+        {"cholesky.column", map_column, &f->column},
+        {"cholesky.shrink", map_shrink, &f->shrink},
+        {"cholesky.pair", map_pair, &f->pair},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        check(f->m, rows[i].name,
+              moot_map_register(
+                  f->m, &(moot_map){.name = rows[i].name, .sources = rows[i].sources},
+                  rows[i].id));
+    }
+}
+
 /* Votes but those about the tasks of a rank that leaves: it counts as closed, and
  * hints. */
 static uint64_t votes_of_divergence(const moot_stats *stats)
@@ -481,8 +642,11 @@ static int run(struct factorisation *f)
     size_t size;
 
     register_kernels(f);
-    if (f->by_access) {
+    register_maps(f);
+    if (f->way == BY_ACCESS) {
         spawn_by_access(f);
+    } else if (f->way == BY_ARRAYS) {
+        spawn_by_arrays(f);
     } else {
         spawn_factorisation(f);
     }
@@ -531,9 +695,13 @@ int main(int argc, char **argv)
     if (f == NULL) {
         return EXIT_WRONG;
     }
-    f->by_access = argc > 1 && strcmp(argv[1], "--data") == 0;
-    argc -= f->by_access;
-    argv += f->by_access;
+    if (argc > 1 && strncmp(argv[1], "--", 2) == 0) {
+        f->way = strcmp(argv[1], "--data") == 0     ? BY_ACCESS
+                 : strcmp(argv[1], "--arrays") == 0 ? BY_ARRAYS
+                                                    : BY_INPUTS;
+        argc -= f->way != BY_INPUTS;
+        argv += f->way != BY_INPUTS;
+    }
     good = argc <= 3;
     f->tiles = 8;
     f->rows = 64;
@@ -548,9 +716,8 @@ int main(int argc, char **argv)
         status = run(f);
     } else if (moot_rank(f->m) == 0) {
         fprintf(stderr,
-                "usage: cholesky [--data] [TILES [TILE_ROWS]], at most %d tiles a side "
-                "of %d "
-                "rows\n",
+                "usage: cholesky [--data|--arrays] [TILES [TILE_ROWS]], at most %d "
+                "tiles a side of %d rows\n",
                 TILES_MAX, TILE_ROWS_MAX);
     }
     if (moot_close(f->m) != MOOT_OK) {

@@ -45,6 +45,7 @@ done
 [ "$wires" = tcp ] || run 0 4 --transport "$build/wires/ucx.so" tree 5 64
 run 0 3 cholesky 4 32
 run 0 3 cholesky --data 4 32
+run 0 3 cholesky --arrays 4 32
 run 0 3 --transport tcp:listen=127.0.0.1,ports=1024-65535 MOOT_RINGS=off cholesky 4 32
 
 for wire in $wires; do
