@@ -66,8 +66,7 @@ static void split(uint64_t index, uint64_t *i, uint64_t *j)
     *j = index - triangle(*i);
 }
 
-/* --- Tiles: row-major, rows x rows
- * ----------------------------------------------------- */
+/* --- Tiles: row-major, rows x rows ------------------------------------------------ */
 
 /* Entry (row, column) of A. */
 static double entry(uint64_t row, uint64_t column, uint64_t n)
@@ -143,8 +142,7 @@ static void tile_trsm(size_t rows, double *a, const double *l)
     }
 }
 
-/* --- The kernels
- * ------------------------------------------------------------------------ */
+/* --- The kernels ------------------------------------------------------------------ */
 
 /* The result: a new version of input 0, which starts as what it was.  Whether it is a
  * copy or the same memory is moot's affair. */
@@ -303,8 +301,7 @@ static int kernel_sum(moot_call *call, void *user)
     return MOOT_OK;
 }
 
-/* --- Maps: of arrays, by the triangle of the step before
- * ------------------------------ */
+/* --- Maps: of arrays, by the triangle of the step before -------------------------- */
 
 /* L(r+1,k) takes tile (r+1, 0). */
 static int map_column(void *user, const void *args, size_t args_size, uint64_t element,
@@ -355,8 +352,7 @@ static int map_pair(void *user, const void *args, size_t args_size, uint64_t ele
     return i == j ? 1 : 2;
 }
 
-/* --- The program
- * ------------------------------------------------------------------------ */
+/* --- The program ------------------------------------------------------------------ */
 
 struct factorisation {
     moot *m;
