@@ -19,9 +19,8 @@
  * With --arrays the tiles of a step are spawned together, as three task arrays: the one
  * on the diagonal, the column below it, and the triangle that is left.  The triangle
  * shrinks from step to step, so three maps of the program's own say which tiles a tile
- * takes.  A step is three spawns however many tiles it has; compare spawn_by_arrays().
- * An array's elements are other tasks than single ones, by other hashes; the factor is
- * the same to the bit.
+ * takes.  A step is three spawns however many tiles it has, and the factor is the same
+ * to the bit; compare spawn_by_arrays().
  *
  * The matrix is made by tasks too: entries from a hash of (row, column) in [0, 1), and
  * n more on the diagonal, which makes it positive definite.
@@ -308,10 +307,8 @@ static int map_column(void *user, const void *args, size_t args_size, uint64_t e
                       uint64_t count, uint64_t source_count, moot_range *out,
                       size_t room)
 {
-    (void)user, (void)args, (void)args_size;
-    if (source_count != triangle(count + 1) || room < 1) {
-        return -1;
-    }
+    (void)user, (void)args, (void)args_size, (void)count, (void)source_count,
+        (void)room;
     *out = (moot_range){triangle(element + 1), 1};
     return 1;
 }
@@ -323,11 +320,9 @@ static int map_shrink(void *user, const void *args, size_t args_size, uint64_t e
 {
     uint64_t i, j;
 
-    (void)user, (void)args, (void)args_size, (void)count;
+    (void)user, (void)args, (void)args_size, (void)count, (void)source_count,
+        (void)room;
     split(element, &i, &j);
-    if (triangle(i + 1) + j + 1 >= source_count || room < 1) {
-        return -1;
-    }
     *out = (moot_range){triangle(i + 1) + j + 1, 1};
     return 1;
 }
@@ -338,11 +333,8 @@ static int map_pair(void *user, const void *args, size_t args_size, uint64_t ele
 {
     uint64_t i, j;
 
-    (void)user, (void)args, (void)args_size;
+    (void)user, (void)args, (void)args_size, (void)count, (void)source_count;
     split(element, &i, &j);
-    if (count != triangle(source_count)) {
-        return -1;
-    }
     if (room > 0) {
         out[0] = (moot_range){i, 1};
     }
@@ -513,11 +505,6 @@ static moot_array spawn_array(const struct factorisation *f, moot_kernel_id kern
     return array;
 }
 
-static void release_array(const struct factorisation *f, moot_array array)
-{
-    check(f->m, "release", moot_array_release(f->m, array));
-}
-
 /* L(i,k) is element `index` of the array. */
 static void read_tile(struct factorisation *f, moot_array array, uint64_t index,
                       int32_t i, int32_t k)
@@ -549,13 +536,13 @@ static void spawn_by_arrays(struct factorisation *f)
             for (uint64_t r = 0; r < below; r++) {
                 read_tile(f, solved, r, k + 1 + (int32_t)r, k);
             }
-            release_array(f, solved);
-            release_array(f, left);
+            check(f->m, "release", moot_array_release(f->m, solved));
+            check(f->m, "release", moot_array_release(f->m, left));
             left = next;
         }
-        release_array(f, corner);
+        check(f->m, "release", moot_array_release(f->m, corner));
     }
-    release_array(f, left);
+    check(f->m, "release", moot_array_release(f->m, left));
 }
 
 /* Spawns the check of every tile and their sum, and returns the sum's task. */
@@ -598,24 +585,11 @@ static void register_kernels(struct factorisation *f)
     }
 }
 
-static void register_maps(struct factorisation *f)
+static void register_map(struct factorisation *f, const char *name, moot_map_fn sources,
+                         moot_map_id *id)
 {
-    const struct {
-        const char *name;
-        moot_map_fn sources;
-        moot_map_id *id;
-    } rows[] = {
-        {"cholesky.column", map_column, &f->column},
-        {"cholesky.shrink", map_shrink, &f->shrink},
-        {"cholesky.pair", map_pair, &f->pair},
-    };
-
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        check(f->m, rows[i].name,
-              moot_map_register(
-                  f->m, &(moot_map){.name = rows[i].name, .sources = rows[i].sources},
-                  rows[i].id));
-    }
+    check(f->m, name,
+          moot_map_register(f->m, &(moot_map){.name = name, .sources = sources}, id));
 }
 
 /* Votes but those about the tasks of a rank that leaves: it counts as closed, and
@@ -638,7 +612,9 @@ static int run(struct factorisation *f)
     size_t size;
 
     register_kernels(f);
-    register_maps(f);
+    register_map(f, "cholesky.column", map_column, &f->column);
+    register_map(f, "cholesky.shrink", map_shrink, &f->shrink);
+    register_map(f, "cholesky.pair", map_pair, &f->pair);
     if (f->way == BY_ACCESS) {
         spawn_by_access(f);
     } else if (f->way == BY_ARRAYS) {
@@ -711,10 +687,10 @@ int main(int argc, char **argv)
     if (good) {
         status = run(f);
     } else if (moot_rank(f->m) == 0) {
-        fprintf(stderr,
-                "usage: cholesky [--data|--arrays] [TILES [TILE_ROWS]], at most %d "
-                "tiles a side of %d rows\n",
-                TILES_MAX, TILE_ROWS_MAX);
+        fprintf(
+            stderr,
+            "usage: cholesky [--data|--arrays] [TILES [TILE_ROWS]], at most %d, %d\n",
+            TILES_MAX, TILE_ROWS_MAX);
     }
     if (moot_close(f->m) != MOOT_OK) {
         status = EXIT_WRONG;
