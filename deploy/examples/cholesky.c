@@ -687,10 +687,9 @@ int main(int argc, char **argv)
     if (good) {
         status = run(f);
     } else if (moot_rank(f->m) == 0) {
-        fprintf(
-            stderr,
-            "usage: cholesky [--data|--arrays] [TILES [TILE_ROWS]], at most %d, %d\n",
-            TILES_MAX, TILE_ROWS_MAX);
+        fprintf(stderr,
+                "usage: cholesky [--data|--arrays] [TILES [ROWS]], up to %d and %d\n",
+                TILES_MAX, TILE_ROWS_MAX);
     }
     if (moot_close(f->m) != MOOT_OK) {
         status = EXIT_WRONG;
