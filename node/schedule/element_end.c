@@ -404,6 +404,23 @@ static void tell_share(struct text *story, const struct elements *elements,
                     "once more");
 }
 
+/* No rank that might run them has spawned them. */
+static void tell_unheld(struct text *story, const struct elements *elements)
+{
+    if (elements->homes.bound) {
+        text_add(
+            story,
+            ", and perhaps others, no candidate of the array had spawned, and none "
+            "could go on to: the array has ended without them; take another .key, "
+            "and spawn all of it on a candidate before the wait");
+    } else {
+        text_add(story,
+                 ", and perhaps others, no rank had spawned, and none could go on to: "
+                 "the array has ended without them; take another .key, and spawn "
+                 "all of it before the wait (moot_array_spawn_some)");
+    }
+}
+
 /* Another rank has found it, or none has run it. */
 static void tell_fault(struct text *story, const struct moot *m,
                        const struct task *task, int code)
@@ -426,10 +443,7 @@ static void tell_fault(struct text *story, const struct moot *m,
         text_add(story, ", and perhaps others: no candidate of the array is there any "
                         "more, and nobody else runs them");
     } else if (code == MOOT_ERR_NOT_HELD) {
-        text_add(story,
-                 ", and perhaps others, no rank had spawned, and none could go on to: "
-                 "the array has ended without them; take another .key, and spawn "
-                 "all of it before the wait (moot_array_spawn_some)");
+        tell_unheld(story, elements_of(task));
     } else if (code == MOOT_ERR_CRASHED) {
         text_add(story,
                  ", and perhaps others, have not run: enough ranks died in elements of "

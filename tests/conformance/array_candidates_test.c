@@ -259,6 +259,8 @@ static void nobody_else_runs_what_no_candidate_spawns(struct seat *seat)
     }
     EXPECT(seat, moot_array_spawn(seat->m, &spec, &array), MOOT_OK);
     EXPECT(seat, moot_array_wait(seat->m, array, MOOT_FOREVER), MOOT_ERR_NOT_HELD);
+    CHECK(seat, told(seat, ", and perhaps others, no candidate of the array had "
+                           "spawned, and none could go on to"));
     CHECK(seat, runs[0] == 0 && runs[COUNT - 1] == 0);
     EXPECT(seat, moot_array_release(seat->m, array), MOOT_OK);
 }
