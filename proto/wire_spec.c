@@ -95,7 +95,7 @@ Moot__Spec *wire_put_spec(struct encoder *encoder, const struct message_spec *sp
 static bool get_name(struct reader *reader, const char **at, size_t *left,
                      const char **to)
 {
-    const size_t length = strnlen(*at, *left);
+    const size_t length = *left > 0 ? strnlen(*at, *left) : 0;
     if (length == *left || length > LIMIT_KERNEL_NAME_BYTES) {
         return wire_refuse(reader, "a spec has no name for each map");
     }
