@@ -20,6 +20,8 @@
 #include "consensus/membership/membership.h"
 #include "consensus/state/state.h"
 
+#include <assert.h>
+
 /* --- Opening -----------------------------------------------------------------------
  */
 
@@ -71,6 +73,7 @@ static void begin_to_know(struct world *world, uint32_t rank)
 void ballots_open(struct world *world)
 {
     const struct scene *scene = world->scene;
+    assert(scene->ranks <= WORLD_BALLOT_RANKS);
     world->losses = scene->losses;
     world->decided[1] = world->hosts[0].members;
     for (uint32_t rank = 0; rank < scene->ranks; rank++) {

@@ -526,14 +526,20 @@ static inline void bench_open(uint32_t size, enum core_mode mode)
     bench_open_with(size, mode, 0);
 }
 
+/* What is held back never comes. */
+static inline void lose_held(void)
+{
+    while (bench.held_count > 0) {
+        parcel_free(bench.held[--bench.held_count]);
+    }
+}
+
 static inline void bench_close(void)
 {
     while (bench.head < bench.tail) {
         parcel_free(bench.queue[bench.head++ % QUEUE_MAX]);
     }
-    while (bench.held_count > 0) {
-        parcel_free(bench.held[--bench.held_count]);
-    }
+    lose_held();
     for (uint32_t rank = 0; rank < bench.size; rank++) {
         if (bench.core[rank] != NULL) { /* else nobody had this number */
             assert_int_equal(core_stats(bench.core[rank])->violations, 0);

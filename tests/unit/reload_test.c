@@ -282,7 +282,7 @@ static void a_death_in_it_leaves_it_to_the_others(void **state)
                     let_go(0, to);
                 }
             } else {
-                bench.held_count = 0; /* they went with it */
+                lose_held(); /* they went with it */
                 memset(bench.holds, 0, sizeof(bench.holds));
             }
             pass(100 * MS);
@@ -329,7 +329,7 @@ static void who_has_closed_reloads_too(void **state)
         deliver_all();
         if (late) {
             crash(0);
-            bench.held_count = 0;
+            lose_held();
         }
         pass(200 * MS);
         for (uint32_t rank = late ? 1 : 0; rank < 4; rank++) {

@@ -74,7 +74,7 @@ static void build_object(const char *change, const char *name)
 static int load_there(const char *name, const moot_transport **out,
                       const char **options, char *story, size_t size)
 {
-    char word[256];
+    static char word[256]; /* the options that it gives stand in it */
     (void)snprintf(word, sizeof(word), "%s/%s", folder, name);
     return transport_table_load(word, out, options, story, size);
 }
