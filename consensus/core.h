@@ -146,9 +146,10 @@ enum core_event_type {
                               ended, all alike; STATE: they are not, were not given, or
                               fewer would be left than wait */
     CORE_EV_ELEMENTS_WAIT, /* elements that it was given wait for what was asked for as
-                              tasks: so many now, of all arrays.  They are like tasks
-                              whose inputs are missing, and do not count as running.
-                              STATE: it has not so many that have not ended */
+                              tasks: so many now, of all arrays; and so many tasks that
+                              run here wait for an element that is made again.  They are
+                              like tasks whose inputs are missing, and do not count as
+                              running.  STATE: it has not so many that have not ended */
     CORE_EV_DECLINE,       /* the program took the other branch */
     CORE_EV_CANCEL,        /* wanted by this rank; decided once, at the task's owner */
     CORE_EV_SCOPE_CLOSE,   /* no more top-level spawns in this scope on this rank */
@@ -288,7 +289,7 @@ struct core_event {
             int32_t status; /* MOOT_OK or the error, of each of them */
         } elements;
         struct {
-            uint64_t count;
+            uint64_t count, reads;
         } elements_wait;
         struct {
             const char *name; /* copied; so many bytes */

@@ -27,7 +27,7 @@ void elements_end(struct core *core) { rankset_release(&core->elements.homes); }
 
 void elements_forget_all(struct core *core)
 {
-    core->elements.running = core->elements.waiting = 0;
+    core->elements.running = core->elements.waiting = core->elements.reads = 0;
 }
 
 /* False without memory. */
@@ -503,16 +503,23 @@ int elements_ended(struct core *core, const struct core_event *event)
 
 int elements_wait(struct core *core, const struct core_event *event)
 {
-    if (event->u.elements_wait.count > core->elements.running) {
+    if (event->u.elements_wait.count > core->elements.running ||
+        event->u.elements_wait.reads > core->ownership.running) {
         return MOOT_ERR_STATE;
     }
     core->elements.waiting = event->u.elements_wait.count;
+    core->elements.reads = event->u.elements_wait.reads;
     return MOOT_OK;
 }
 
 bool elements_run(const struct core *core)
 {
     return core->elements.running > core->elements.waiting;
+}
+
+bool elements_let_rest(const struct core *core)
+{
+    return core->ownership.running <= core->elements.reads && !elements_run(core);
 }
 
 /* --- Views (A12) ------------------------------------------------------------------ */

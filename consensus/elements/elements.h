@@ -41,6 +41,8 @@ int elements_ended(struct core *core, const struct core_event *event);
 int elements_wait(struct core *core, const struct core_event *event);
 /* An element runs, or may begin to. */
 bool elements_run(const struct core *core);
+/* No task runs here, nor an element, but such as wait. */
+bool elements_let_rest(const struct core *core);
 void elements_on_elements(struct core *core, uint32_t from, struct task_record *task,
                           const struct message_elements *elements);
 /* This rank is to end an array that another chairs, who may not have spawned it. */

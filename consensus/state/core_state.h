@@ -313,7 +313,8 @@ struct core_elements {
     struct array_record watched; /* and those that this rank chairs and that are open,
                                     or whose chairs wait for its word; due ones first */
     uint64_t running; /* elements that the host has and that have not ended, */
-    uint64_t waiting; /* and of them, those that wait for tasks */
+    uint64_t waiting; /* and of them, those that wait for tasks; */
+    uint64_t reads;   /* running tasks that wait for elements which are made again */
     bool any_gone;    /* a home of some array is no member of this view */
     bool any_spare;   /* some array has had something of the kind, in this view */
     bool wanted;      /* some array's chair waits for this rank's word on its stretch */

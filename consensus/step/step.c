@@ -336,8 +336,7 @@ static bool see_what_changed(struct core *core)
     bool was_blocked = core->step.blocked,
          was_closed_told = core->termination.state_sent.closed;
     core->step.blocked = lanes_blocked(core);
-    bool idle =
-        core->step.blocked && core->ownership.running == 0 && !elements_run(core);
+    bool idle = core->step.blocked && elements_let_rest(core);
     if (core->step.blocked && !was_blocked) {
         roll_resolve(core);
     }

@@ -41,7 +41,7 @@ enum { SOON_PERIODS = 8 };
 
 bool termination_resting(const struct core *core)
 {
-    return core->step.blocked && core->ownership.running == 0 && !elements_run(core) &&
+    return core->step.blocked && elements_let_rest(core) &&
            core->elements.look_ns == CORE_NEVER && ask_queue_none(core) &&
            await_none_held_back(core) && roll_is_told(core) &&
            (!core->step.closed || ask_swept(core)) && strict_settled(core) &&

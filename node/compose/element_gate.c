@@ -436,8 +436,10 @@ static void pass_on(struct moot *m)
     }
     watch->looks = watch->looks < LOOKS_AT_ONCE_MAX ? 2 * watch->looks : watch->looks;
     watch->passes = elements != NULL;
-    if (!watch->passes && watch->waiting != m->schedule.waiting_told) {
-        elements_say_waiting(m, watch->waiting);
+    const uint32_t reads = reads_waiting(m);
+    if (!watch->passes && (watch->waiting != m->schedule.waiting_told ||
+                           reads != m->schedule.reads_told)) {
+        elements_say_waiting(m, watch->waiting, reads);
     }
 }
 
@@ -509,9 +511,6 @@ void gates_look(struct moot *m, uint64_t now_ns)
     look_at_view(m);
     reads_look(m);
     stretches_look(m);
-    if (m->tasks.taking == NULL && m->compose.stretches == NULL) {
-        return;
-    }
     let_some_go(m);
     look_at_news(m);
     struct gate_watch *watch = &m->compose.gates;

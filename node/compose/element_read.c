@@ -8,6 +8,7 @@
 #include "node/engine/engine.h"
 #include "node/schedule/call_frame.h"
 #include "node/schedule/element_again.h"
+#include "node/schedule/element_end.h"
 #include "node/schedule/element_parts.h"
 #include "node/schedule/task_end.h"
 #include "node/spawn/spawn.h"
@@ -37,6 +38,7 @@ struct read_seek {
     struct rankset makers;  /* these said that they can, */
     uint32_t maker;         /* which is the next to be asked to, */
     bool makes;             /* and the one before was */
+    bool gated;             /* a task of another rank is to bring it */
 };
 
 /* --- The task --------------------------------------------------------------------- */
@@ -179,6 +181,7 @@ static void end_seek(struct moot *m, struct read_seek **at, struct payload *resu
     struct read_seek *seek = *at;
     struct task *task = seek->task;
     *at = seek->next;
+    elements_go_on(m);
     if (result != NULL) {
         task_end(m, task, MOOT_OK, result);
     } else {
@@ -209,16 +212,17 @@ static void ask(struct moot *m, struct read_seek *seek, uint32_t rank)
     seek->number = PARTS_FOR_READS + m->compose.reads.asked++;
     seek->denied = 0;
     seek->wide = rank == UINT32_MAX;
-    seek->makes = seek->here = false;
+    seek->makes = seek->here = seek->gated = false;
     seek->maker = 0;
     rankset_release(&seek->makers);
     seek->asked = parts_seek_one(m, &seek->array, seek->place, rank, seek->number);
 }
 
 /* Its task is to be run by that rank, which has it or is to make it again. */
-static void take_of(struct moot *m, const struct read_seek *seek, uint32_t rank)
+static void take_of(struct moot *m, struct read_seek *seek, uint32_t rank)
 {
     moot_hash read;
+    seek->gated = true;
     const uint64_t index = array_index(&seek->array.spread, seek->place);
     if (!read_take_in(m, &seek->array, index, rank, seek->refusals, &read) ||
         !gate_for_read(m, &seek->array, seek->number, &read)) {
@@ -341,7 +345,7 @@ static bool open_read(struct moot *m, struct task *task, const struct task *fail
     return true;
 }
 
-static void hear_large(struct moot *m, const struct read_seek *seek, uint32_t rank)
+static void hear_large(struct moot *m, struct read_seek *seek, uint32_t rank)
 {
     if (members_is_here(m, rank)) { /* else the next view has all asked again */
         take_of(m, seek, rank);
@@ -354,6 +358,7 @@ void reads_hear_large(struct moot *m, uint64_t number, const struct task *result
     if (at == NULL) {
         return;
     }
+    (*at)->gated = false;
     if (result != NULL) {
         end_seek(m, at, payload_hold(result->payload));
     } else if ((*at)->makes) {
@@ -423,6 +428,16 @@ void reads_look(struct moot *m)
             at = &seek->next;
         }
     }
+}
+
+uint32_t reads_waiting(const struct moot *m)
+{
+    uint32_t count = 0;
+    for (const struct read_seek *seek = m->compose.reads.seeks; seek != NULL;
+         seek = seek->next) {
+        count += (seek->here || seek->gated) && !seek->task->gone;
+    }
+    return count;
 }
 
 void reads_seek_again(struct moot *m)

@@ -58,7 +58,8 @@ struct later {
     int32_t status;
     uint64_t size;
     bool leaves;
-    struct range places; /* ELEMENTS; ELEMENTS_WAIT has .size of them */
+    uint32_t reads;      /* ELEMENTS_WAIT: tasks; and of elements .size */
+    struct range places; /* ELEMENTS */
 };
 
 /* Members of the moot (node/members/members.h). */
@@ -331,7 +332,8 @@ struct moot_schedule {
     struct resting resting;
     struct elements *elements; /* list: arrays with elements to be run */
     struct moot_parts parts;
-    uint64_t waiting_told; /* elements that wait, as the core knows */
+    uint64_t waiting_told; /* elements that wait, as the core knows, */
+    uint32_t reads_told;   /* and tasks that wait for such as are made again */
     struct check *checks, **checks_last;
     uint32_t checks_open; /* told to the core */
     uint64_t checks_seen; /* looked at when so much had ended */

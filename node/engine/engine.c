@@ -198,6 +198,7 @@ HOT static void step_later(struct moot *m, const struct later *later)
         event.u.elements.status = later->status;
     } else if (later->type == CORE_EV_ELEMENTS_WAIT) {
         event.u.elements_wait.count = later->size;
+        event.u.elements_wait.reads = later->reads;
     } else { /* a TASK_WAIT that comes later is the end of one */
         event.u.task_wait.waiting = false;
     }

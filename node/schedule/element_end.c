@@ -154,17 +154,19 @@ static struct payload *story_of_want(const struct moot_call *call)
     return story;
 }
 
-void elements_say_waiting(struct moot *m, uint64_t count)
+void elements_say_waiting(struct moot *m, uint64_t count, uint32_t reads)
 {
     m->schedule.waiting_told = count;
-    engine_later(m, &(struct later){.type = CORE_EV_ELEMENTS_WAIT, .size = count});
+    m->schedule.reads_told = reads;
+    engine_later(m, &(struct later){
+                        .type = CORE_EV_ELEMENTS_WAIT, .size = count, .reads = reads});
 }
 
 void elements_go_on(struct moot *m)
 {
     links_news(m);
-    if (m->schedule.waiting_told > 0) {
-        elements_say_waiting(m, 0);
+    if (m->schedule.waiting_told > 0 || m->schedule.reads_told > 0) {
+        elements_say_waiting(m, 0, 0);
     }
 }
 

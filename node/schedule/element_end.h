@@ -30,9 +30,9 @@ void element_put_back(struct moot *m, struct elements *elements, uint64_t place)
 /* Whether an input of the element has failed; then it is to end so.  call->why says why
  * its map names none, if that is so. */
 bool element_lost_input(struct moot_call *call);
-/* Tells the core that so many elements wait for inputs, and nothing else is to be run.
- */
-void elements_say_waiting(struct moot *m, uint64_t count);
+/* Tells the core that so many elements wait for inputs, and so many tasks for elements
+ * that are made again, and nothing else is to be run. */
+void elements_say_waiting(struct moot *m, uint64_t count, uint32_t reads);
 /* Something has come or ended: elements may go on, or be asked about otherwise.  Until
  * it is known again that they wait they count as running. */
 void elements_go_on(struct moot *m);

@@ -293,6 +293,43 @@ static void without_a_candidate_nothing_is_made_again(struct seat *seat)
     EXPECT(seat, moot_array_release(seat->m, array), MOOT_OK);
 }
 
+/* An element is made again by its other candidate, which then has to learn that nobody
+ * has what it takes.  The tasks that read both run on ranks that have nothing else to
+ * do: these are to ask for the ends of the arrays all the same. */
+static void what_was_made_of_lost_results_is_lost(struct seat *seat)
+{
+    enum { PAIRS = 6 };
+    int both[] = {seat->size - 2, seat->size - 1};
+    moot_array first[PAIRS], second[PAIRS];
+    for (int32_t i = 0; i < PAIRS; i++) {
+        const int32_t key = 90 + 3 * i; /* in blocks: the last has the second half */
+        moot_array_spec spec = spec_of(seat, &key, &both[1], 1);
+        EXPECT(seat, moot_array_spawn(seat->m, &spec, &first[i]), MOOT_OK);
+        const moot_array_input input = {.array = first[i]};
+        spec.kernel = seat->kernels[AFTER];
+        spec.candidates = (moot_ranks){both, 2};
+        spec.inputs = &input;
+        spec.input_count = 1;
+        EXPECT(seat, moot_array_spawn(seat->m, &spec, &second[i]), MOOT_OK);
+    }
+    for (int i = 0; i < PAIRS; i++) {
+        EXPECT(seat, moot_array_wait(seat->m, second[i], MOOT_FOREVER), MOOT_OK);
+    }
+    pthread_barrier_wait(seat->barrier);
+    if (seat->rank == both[1]) {
+        EXPECT(seat, moot_leave(seat->m), MOOT_OK);
+    }
+    pthread_barrier_wait(seat->barrier);
+    for (int i = 0; i < PAIRS && seat->rank != both[1]; i++) {
+        moot_task task;
+        EXPECT(seat, moot_array_at(seat->m, second[i], COUNT - 1, &task), MOOT_OK);
+        EXPECT(seat, moot_task_wait(seat->m, task, MOOT_FOREVER), MOOT_ERR_RESULT_LOST);
+        EXPECT(seat, moot_task_release(seat->m, task), MOOT_OK);
+        EXPECT(seat, moot_array_release(seat->m, first[i]), MOOT_OK);
+        EXPECT(seat, moot_array_release(seat->m, second[i]), MOOT_OK);
+    }
+}
+
 static void refuse(struct seat *seat, const moot_array_spec *spec, int code,
                    const char *why)
 {
@@ -364,6 +401,7 @@ static const struct scene scenes[] = {
     OWN_SCENE(elements_are_found_by_the_hash, .after = closes_well),
     OWN_SCENE(nobody_else_runs_what_no_candidate_spawns, .sizes = {2, 3, 4}),
     OWN_SCENE(without_a_candidate_nothing_is_made_again, .sizes = {3, 4}),
+    OWN_SCENE(what_was_made_of_lost_results_is_lost, .sizes = {3, 4}),
     OWN_SCENE(bad_candidates_are_refused, .after = closes_well),
     OWN_SCENE(a_process_set_names_them, .after = closes_well),
 };

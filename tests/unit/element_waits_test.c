@@ -141,6 +141,16 @@ static void no_more_wait_than_have_not_ended(void **state)
     bench_close();
 }
 
+static void no_more_tasks_wait_for_elements_than_run(void **state)
+{
+    (void)state;
+    struct core_event event = {.type = CORE_EV_ELEMENTS_WAIT};
+    bench_open(2, CORE_REPAIR);
+    event.u.elements_wait.reads = 1;
+    assert_int_equal(step(0, &event), MOOT_ERR_STATE);
+    bench_close();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -149,6 +159,7 @@ int main(void)
         cmocka_unit_test(elements_that_wait_let_all_come_to_rest),
         cmocka_unit_test(a_rank_whose_elements_wait_is_idle),
         cmocka_unit_test(no_more_wait_than_have_not_ended),
+        cmocka_unit_test(no_more_tasks_wait_for_elements_than_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
