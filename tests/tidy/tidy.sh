@@ -71,10 +71,12 @@ each() {
     each prose grep -nHwE 'TODO|FIXME|XXX|HACK' | sed 's/$/ : do it or leave it out/'
     each prose grep -nHE '(^|[^A-Za-z0-9_$}.])/(home|root|work|Users|tmp/b-)/?[A-Za-z0-9_-]+/' |
         sed 's/$/ : a path of one machine/'
-    while read -r file; do
-        [ ! -s "$file" ] || [ -z "$(tail -c 1 "$file")" ] ||
-            echo "$file: no newline at the end"
-    done <"$scratch/text"
+    each text python3 -c 'import sys
+for name in sys.argv[1:]:
+    with open(name, "rb") as file:
+        content = file.read()
+        if content and not content.endswith(b"\n"):
+            print(name + ": no newline at the end")'
     cut -d/ -f1 "$scratch/files" | sort -u |
         grep -vxE 'hashing|proto|consensus|node|tests|deploy|Makefile|README\.md|LICENSE|CONTRIBUTING\.md|CHANGELOG\.md|CITATION\.cff|\..*' |
         sed 's/$/: not a part of the layout/'
