@@ -13,14 +13,14 @@
 # stored nothing may be there twice after all their ranks were killed.  After each kill all
 # that the folder has must be whole.
 #
-# Without an argument about 20 kills, at other moments each time, which a failure says;
+# Without an argument about 12 kills, at other moments each time, which a failure says;
 # `restart_test.sh 200` has as many as that.  What was struck, and done again, is told.
 #
 # Finds the programs in $BUILD; run from the top of the tree.
 set -u
 
 build=$(cd "${BUILD:?}" && pwd)
-kills=${1:-20}
+kills=${1:-12}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export MOOT_STALL=20s OMPI_MCA_mpi_yield_when_idle=1

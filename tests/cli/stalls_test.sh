@@ -1,5 +1,5 @@
 #!/bin/sh
-# stalls_test.sh - ranks stand still under mpirun, and the report names the reason.
+# stalls_test.sh - ranks stand still, and the report names the reason.
 #
 # A row is a case of tests/mpi/stalls.c, or of tests/mpi/array_stalls.c (array-...), the number of ranks, what `moot run` is given
 # (a fault plan, knobs), and what the first report must say, each pattern on a line of
@@ -7,6 +7,8 @@
 # that the row does not.  What waited must have ended well when the reason was gone.
 #
 #   stalls_test.sh [CASE...]     all of them, or the rows of those cases
+#   stalls_test.sh full          all of them, by mpirun: else every second is started by the launcher
+#                                local
 #
 # Finds the programs in $BUILD; run from the top of the tree.
 set -u
@@ -16,7 +18,11 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export OMPI_MCA_mpi_yield_when_idle=1
 export TMPDIR="$scratch"
-passed=0 failed=0
+passed=0 failed=0 turn=0 all=''
+[ "${1-}" != full ] || {
+    all=1
+    shift
+}
 only=" $* "
 
 complain() {
@@ -30,11 +36,13 @@ row() {
     shift 4
     cat >"$scratch/patterns"
     case $only in "  " | *" $case "*) ;; *) return ;; esac
+    turn=$((turn + 1)) local=''
+    [ -n "$all" ] || [ $((turn % 2)) -eq 0 ] || local='--launcher local'
     program=stalls
     case $case in array-*) program=array_stalls ;; esac
     # Options, and then settings, and then the program: words are meant to split.
     # shellcheck disable=SC2048,SC2086
-    MOOT_STALL=900ms timeout -k 5 60 "$build/moot" run -n "$ranks" $* \
+    MOOT_STALL=900ms timeout -k 5 60 "$build/moot" run -n "$ranks" $local $* \
         "$build/tests/mpi/$program" "$case" >"$scratch/out" 2>&1 </dev/null
     code=$?
     [ "$code" -eq "$status" ] || complain "exit $code, not $status"

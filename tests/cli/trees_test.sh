@@ -1,11 +1,14 @@
 #!/bin/sh
-# trees_test.sh - a large result of one rank goes down a tree of those who take it: how
+# trees_test.sh [full] - a large result of one rank goes down a tree of those who take it: how
 # often it leaves its owner, on real ranks, and what comes of the death of a rank that
 # others have it from.
+#
+# Without `full`, which `make soak` has, the rows take turns between mpirun and the launcher local.
 #
 # Finds the programs in $BUILD; run from the top of the tree.
 set -u
 
+how=${1-} turn=0
 build=$(cd "${BUILD:?}" && pwd)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -31,18 +34,27 @@ run() {
         </dev/null
     check "$what" "its status is not 0" [ $? = 0 ]
 }
+# mine: with `full`, each row is for each launcher; else they take turns
+mine() {
+    turn=$((turn + 1))
+    [ "$how" = full ] || [ "$launchers" = mpirun ] || [ $((turn % 2)) -eq $((other % 2)) ]
+}
 # copies RANK: results that it sent in all rounds
 copies() { sed -n "s/^rank $1 sent \([0-9]*\)\.[0-9]* results.*/\1/p" "$evidence"; }
 
 # --- Copies -----------------------------------------------------------------------------
+other=0
 for launcher in $launchers; do
+    turn=0 other=$((other + 1))
     for fanout in 1 2 4; do
+        mine || continue
         run "$launcher, $fanout" --launcher "$launcher" MOOT_TREE_FANOUT=$fanout
         for rank in 0 1 2 3 4 5 6; do
             check "$launcher, $fanout" "rank $rank sends more copies than $((fanout * rounds))" \
                 [ "$(copies $rank)" -le $((fanout * rounds)) ]
         done
     done
+    mine || continue
     run "$launcher, none" --launcher "$launcher" MOOT_TREE_FANOUT=0
     check "$launcher, none" "rank 0 does not send all" \
         [ "$(copies 0)" = $(((ranks - 1) * rounds)) ]
@@ -50,9 +62,12 @@ done
 
 # --- Deaths -----------------------------------------------------------------------------
 # The death of a rank amid passing it on, with the bytes and without.
+other=0
 for launcher in $launchers; do
+    turn=0 other=$((other + 1))
     for plan in kill:r1@result.sent#1 kill:r2@result.recv#2 \
         "kill:r4@result.recv#1,kill:r5@result.recv#2"; do
+        mine || continue
         run "$launcher, $plan" --launcher "$launcher" --faults "$plan" MOOT_TREE_FANOUT=1
         check "$launcher, $plan" "no death is told" says 'rank [0-6] died'
     done
@@ -74,8 +89,9 @@ MOOT_DIRECT_MAX=1 timeout -k 5 120 "$build/moot" run -n 8 "$build/tests/mpi/bad_
 check "kernels of many" "$(grep FAILED "$evidence" | head -n 1)" [ $? = 0 ]
 
 # From outside, at whatever moment.
-killed=0
-for moment in 0.1 0.3 0.6 1; do
+killed=0 moments='0.1 0.6'
+[ "$how" != full ] || moments='0.1 0.3 0.6 1'
+for moment in $moments; do
     evidence="$scratch/killed-$moment"
     MOOT_TREE_FANOUT=1 timeout -k 5 90 "$build/moot" run -n $ranks "$broadcast" 16384 12 \
         >"$evidence" 2>&1 </dev/null &
@@ -89,7 +105,7 @@ for moment in 0.1 0.3 0.6 1; do
             ! grep -qsz '^OMPI_COMM_WORLD_RANK=3$' "/proc/$process/environ" || victim=$process
         done
     done
-    sleep $moment
+    sleep "$moment"
     kill -KILL "$victim" 2>/dev/null && killed=$((killed + 1))
     wait "$job"
     check "kill -9 after $moment s" "the status is not 0" [ $? = 0 ]

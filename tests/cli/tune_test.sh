@@ -172,13 +172,13 @@ expect tsp_with_it 0 60 env MOOT_CONFIG="$scratch/tsp.conf" "$moot" run -n 4 tsp
     "$examples/burma14.tsp"
 says out "^optimum 3323"
 
-# --- A program whose ranks agree: ten runs with its advice, and no vote ---
+# --- A program whose ranks agree: four runs with its advice, and no vote ---
 
 expect cholesky 0 300 "$moot" tune -n 4 --link-bandwidth 10Gbit -o - -- cholesky
 cp "$scratch/out" "$scratch/cholesky.conf" # and nothing else is on standard output
 cp "$scratch/err" "$scratch/bound"
 says err "^>\* +[0-9a-z. ]+\| +0 +0 +0 +\|"
-for run in 1 2 3 4 5 6 7 8 9 10; do
+for run in 1 2 3 4; do
     expect "agreeing run $run" 0 60 env MOOT_CONFIG="$scratch/cholesky.conf" \
         "$moot" run -n 4 cholesky
     says err "^  votes +0$"
