@@ -2,7 +2,7 @@
 # digests_test.sh [--whole | --write] - the simulator's runs are those of tests/sim/digests.txt.
 #
 # A line there is a digest and the options of `moot sim` that it belongs to.  Those behind the
-# line `# whole: ...`, four fifths of all seeds, are looked at with --whole alone (make soak).
+# line `# whole: ...`, seven in ten of all seeds, are looked at with --whole alone (make soak).
 # With --write the file is written anew, all of it, from the moot in $BUILD.
 set -u
 

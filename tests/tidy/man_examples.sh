@@ -3,7 +3,7 @@
 #
 # Takes each literal block of each section-3 page's EXAMPLES, compiles it as a user would,
 # with warnings as errors, against the public headers and BUILD/libmoot.so, and runs it
-# on one rank and on three.  A page without an example fails, and so does a call of a public header
+# on one rank and on three; by mpirun, or by the launcher local where it opens a moot and does not speak of MPI.  A page without an example fails, and so does a call of a public header
 # that no page names, or a knob that moot-knobs(7) leaves out, or tells without its range or
 # default.
 set -eu
@@ -30,8 +30,10 @@ example() {
         return
     fi
     for ranks in 1 3; do
+        start="$launcher -n $ranks"
+        grep -q MPI_ "$3" || ! grep -q moot_open "$3" || start="$build/moot run --launcher local -n $ranks"
         # shellcheck disable=SC2086
-        timeout 30 $launcher -n $ranks "${3%.c}" >"$scratch/out" 2>&1 || {
+        timeout 30 $start "${3%.c}" >"$scratch/out" 2>&1 || {
             complain "$1: example $2 exits $? on $ranks ranks:"
             cat "$scratch/out"
         }
