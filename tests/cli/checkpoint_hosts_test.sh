@@ -131,10 +131,14 @@ again shared b:3,a:1
 check shared "what was stored ran again" [ -z "$(ran shared | comm -12 - "$scratch/before")" ]
 check shared "a once task started twice" [ -z "$(onces)" ]
 
-# A host goes while the other lives: what it has stored is found by those who go on.
+# A host goes while the other lives: what it has stored is found by those who go on.  None of
+# its ranks has closed by then, be they slow or not.
 rm -rf "$store" "$scratch"/ledger-*
+lasting=$scratch/gone
 begin_job survived MOOT_SUSPECT=1s
+lasting=''
 host_kill b
+: >"$scratch/gone"
 records "$store" >"$scratch/before"
 wait $job
 got=$?

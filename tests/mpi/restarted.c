@@ -1,8 +1,9 @@
 /* restarted.c - a diverging program that is killed and started again with a checkpoint.
  *
- *     restarted [SEED [LEDGER [lasting]]]
+ *     restarted [SEED [LEDGER [lasting|FILE]]]
  *                                    a rank of the job; ranks share LEDGER; a lasting
- *                                    one is killed, at its end at the latest
+ *                                    one is killed, at its end at the latest; with FILE
+ *                                    it closes once there is one
  *     restarted --stored FOLDER <HASHES     prints those that FOLDER has results of
  *
  * A graph of tasks is drawn from SEED: they take some milliseconds, and no, one or
@@ -493,6 +494,17 @@ static int print_stored(const char *folder)
     return 0;
 }
 
+static void last_until(const char *what)
+{
+    const struct timespec span = {.tv_nsec = 10000000};
+    if (strcmp(what, "lasting") == 0) {
+        (void)pause();
+    }
+    while (access(what, F_OK) != 0) {
+        (void)nanosleep(&span, NULL);
+    }
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "--stored") == 0) {
@@ -515,7 +527,7 @@ int main(int argc, char **argv)
     must(m, moot_checkpoint_flush(m), "flush");
     printf("restarted: rank %d: %u once tasks may have run\n", moot_rank(m), maybe);
     if (argc > 3) {
-        (void)pause();
+        last_until(argv[3]);
     }
     return moot_close(m) == MOOT_OK ? bad : 1;
 }
