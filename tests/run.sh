@@ -7,7 +7,7 @@
 #   cli                        each tests/cli/*_test.sh; they find BUILD in $BUILD
 #   explore                    the small scenes of tests/explore/, each whole
 #   virtual                    tests/virtual/virtual, some hundred seeds, and its canaries
-#   fuzz                       each tests/fuzz/*_fuzz.c for $FUZZ_SECONDS (default 5)
+#   fuzz                       each tests/fuzz/*_fuzz.c for $FUZZ_SECONDS (default 3)
 #   mutants                    the core with its rules broken one by one (make mutants)
 #   lint-fast seeds cli-fast   a part of lint, of sim and of cli that takes seconds
 #   soak                       tests/soak.txt: longer seeds
@@ -77,6 +77,14 @@ export LSAN_OPTIONS="suppressions=$PWD/tests/lsan.supp:print_suppressions=0${LSA
 export OMPI_MCA_mpi_yield_when_idle=1
 export OMPI_MCA_rmaps_base_oversubscribe=1
 export OMPI_MCA_btl_base_warn_component_unused=0
+# Open MPI would choose it after a look at all others, which takes as long as the rest of a start.
+export OMPI_MCA_pml=ob1
+# Where python3 is a script that looks for one (pyenv), each start would take half a second.
+python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null || :)
+if [ -n "$python" ] && [ "$python" != "$(command -v python3)" ]; then
+    ln -s "$python" "$scratch/python3"
+    PATH=$scratch:$PATH
+fi
 
 launcher="mpirun --oversubscribe"
 [ "$(id -u)" -ne 0 ] || launcher="$launcher --allow-run-as-root"
@@ -230,8 +238,8 @@ fuzzers() {
         [ ! -d "tests/fuzz/$name.corpus" ] || corpus=tests/fuzz/$name.corpus
         mkdir -p "$BUILD/fuzz/$name.found"
         # shellcheck disable=SC2086 # an empty corpus is no argument
-        run_one "fuzz/$name" $((${FUZZ_SECONDS:-5} + 60)) "$BUILD/fuzz/$name" \
-            -max_total_time="${FUZZ_SECONDS:-5}" -artifact_prefix="$BUILD/fuzz/$name-" \
+        run_one "fuzz/$name" $((${FUZZ_SECONDS:-3} + 60)) "$BUILD/fuzz/$name" \
+            -max_total_time="${FUZZ_SECONDS:-3}" -artifact_prefix="$BUILD/fuzz/$name-" \
             -error_exitcode=1 \
             "$BUILD/fuzz/$name.found" $corpus
     done
