@@ -41,7 +41,7 @@ SOVERSION := 0
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
   -Wmissing-prototypes -Wcast-qual -Wwrite-strings -Wundef -Wvla -Wformat=2 -Wswitch-enum \
   -Wimplicit-fallthrough -Wnull-dereference
-OPTIMISE ?= -O2 -g
+OPTIMISE ?= $(if $(FAULTS),-O1,-O2 -g)
 # gcc on x86 clears and copies structs of some 200 bytes by string instructions, which
 # take longer to begin than libc's functions take for all of it.
 STRINGS := $(shell printf '' | $(CC) -mmemset-strategy=libcall:-1:noalign -x c -c -o /dev/null - 2>/dev/null && \
@@ -113,6 +113,9 @@ EXAMPLE_SRC := $(filter-out $(EXAMPLE_SO_SRC) $(NO_ZMQ_SRC),\
 SCRIPTS := $(wildcard deploy/*.sh deploy/*/*.sh tests/*.sh tests/*/*.sh) .ci/run
 MAN := $(wildcard deploy/man/*.[1-9])
 UNIT_SRC := $(wildcard tests/unit/*_test.c)
+# Tests of the core on the bench.
+CORE_UNITS := array_adopt array_cancel array_map asking await boundary cancel core core_memory crash deserted drop drop_round drop_view element_waits elements homes keeper last_holder leave link nested_array newcomer \
+  lost lot meeting parts quiet rare referral reload snapshot rare_asks rare_views refusal scope signature silence spread strict stub timers verdict view view_rules
 CONFORMANCE_SRC := $(wildcard tests/conformance/*_test.c)
 SIM_TEST_SRC := $(wildcard tests/sim/*_test.c)
 MPI_TEST_SRC := $(wildcard tests/mpi/*.c)
@@ -216,6 +219,8 @@ $(FAULTY_SRC:%.c=$(BUILD)/%.o): $(BUILD)/%.o: $(FAULTY)/%.c $(FLAGS_FILE) | $(GE
 	$(CC) $(CFLAGS_ALL) -MMD -MP -MT $@ -c $< -o $@
 $(FAULTY)/fault_on.o: $(FAULTY)/fault_on.c $(FLAGS_FILE)
 	$(CC) $(CFLAGS_ALL) -MMD -MP -MT $@ -c $< -o $@
+# It takes longer to make than to run, so it is hardly optimised, and tests on the bench not at all.
+$(CORE_UNITS:%=$(BUILD)/tests/unit/%_test.o): OPTIMISE := -O0
 # They have the link's and the route's source in them.
 $(BUILD)/tests/unit/link_test.o $(BUILD)/tests/unit/ways_test.o: CFLAGS_ALL += -iquote $(FAULTY)
 $(BUILD)/tests/unit/link_test.o $(BUILD)/tests/unit/ways_test.o: | $(FAULTY)/woven
@@ -512,10 +517,6 @@ chaos: deps-check
 fleet: deps-check
 	@$(AGAIN) -s DEVELOPER=1 LTO=$(CHECK_LTO) BUILD=$(CHECK_BUILD) tests
 	@BUILD=$(CHECK_BUILD) sh tests/cli/fleet.sh
-
-# Tests of the core on the bench.
-CORE_UNITS := array_adopt array_cancel array_map asking await boundary cancel core core_memory crash deserted drop drop_round drop_view element_waits elements homes keeper last_holder leave link nested_array newcomer \
-  lost lot meeting parts quiet rare referral reload snapshot rare_asks rare_views refusal scope signature silence spread strict stub timers verdict view view_rules
 
 # Which arms of the core's conditions the simulator, its storms and the explorer reach, in a
 # build that counts them; M=full takes an hour.

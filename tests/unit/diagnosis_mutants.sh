@@ -26,13 +26,13 @@ passed=0 failed=0
 # compile FILE
 compile() {
     # shellcheck disable=SC2086 # the compiler may be several words
-    ${CC:-gcc} -std=c11 -D_GNU_SOURCE -O1 -w -I. \
+    ${CC:-gcc} -std=c11 -D_GNU_SOURCE -O0 -w -I. \
         -I"$build/gen" -c "$1" -o "$scratch/broken.o"
 }
 # link PROGRAM: with the broken object in the place of the library's
 link() {
     mkdir -p "$scratch/$(dirname "$1")"
-    mpicc -pthread -o "$scratch/$1" "$build/$1.o" "$scratch/broken.o" \
+    mpicc -pthread -Wl,-S -o "$scratch/$1" "$build/$1.o" "$scratch/broken.o" \
         "$build/libmoot.a" -lcmocka -lprotobuf-c -lsodium -llmdb -lxxhash -ljansson -lzip -lm
 }
 test_passes() {

@@ -20,9 +20,9 @@ passed=0 failed=0
 # passes FILE TEST: 0 the test passes with it, 1 it does not, 2 it cannot be made
 passes() {
     # shellcheck disable=SC2086 # the compiler may be several words
-    ${CC:-gcc} -std=c11 -D_GNU_SOURCE -O1 -w -I. -I"$build/gen" -c "$1" \
+    ${CC:-gcc} -std=c11 -D_GNU_SOURCE -O0 -w -I. -I"$build/gen" -c "$1" \
         -o "$scratch/broken.o" &&
-        mpicc -pthread -o "$scratch/test" "$build/tests/unit/$2.o" "$scratch/broken.o" \
+        mpicc -pthread -Wl,-S -o "$scratch/test" "$build/tests/unit/$2.o" "$scratch/broken.o" \
             "$build/libmoottools.a" "$build/libmootsim.a" "$build/libmoot.a" -lcmocka \
             -lprotobuf-c -lsodium -llmdb -lxxhash -lm || return 2
     timeout 60 "$scratch/test" >"$scratch/out" 2>&1 && return 0
