@@ -27,8 +27,11 @@ program() {
     tsp) command="tsp deploy/examples/burma14.tsp" ;;
     tree) command="tree $2 128" ;;
     cholesky)
-        command="cholesky 4 32"
-        [ $(($2 % 2)) -eq 0 ] || command="cholesky --data 4 32"
+        case $(($2 % 3)) in
+        0) command="cholesky 4 32" ;;
+        1) command="cholesky --data 4 32" ;;
+        *) command="cholesky --arrays 4 32" ;;
+        esac
         ;;
     steady) command="$build/tests/mpi/steady" ;;
     released) command="$build/tests/mpi/steady 100000 released" ;;
