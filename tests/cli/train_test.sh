@@ -149,7 +149,8 @@ done
 
 # The real one: a library that counts, the programs of train.sh, and one file by what they have
 # shown.  Of that library the file's room alone is compiled to count, and the rest is taken from
-# BUILD; with `whole`, all of it, which takes two minutes of a core (make soak).  Another compiler
+# BUILD, and its graphs are few; with `whole`, all of it, which takes two minutes of
+# a core (make soak).  Another compiler
 # than gcc has no counts, and a sanitizer's build is not for speed.
 evidence="$root/err $root/out $root/real/counted/train.log"
 room=node/engine
@@ -163,7 +164,10 @@ borrow() {
 }
 if [ -z "${SANITIZE-}" ] && gcc --version | grep -q 'Free Software Foundation'; then
     source=$room/engine
-    [ "${1-}" = whole ] || borrow
+    [ "${1-}" = whole ] || {
+        borrow
+        export TRAIN_GRAPHS='--pairs 1 --steps 12'
+    }
     # BUILD's objects may hold what a linker optimises, too: their code is wanted.
     real() {
         env -u MAKEFLAGS make --no-print-directory BUILD="$root/real" PROFILE=1 LTO= DEVELOPER= SANITIZE= \
