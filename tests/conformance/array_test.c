@@ -305,6 +305,19 @@ static void an_element_that_fails_fails_its_array(struct seat *seat)
     EXPECT(seat, moot_array_release(seat->m, array), MOOT_OK);
 }
 
+/* A shuffled array begins with others. */
+static void of_failures_that_of_the_least_index_is_told(struct seat *seat)
+{
+    const moot_array_spec spec = {.kernel = seat->kernels[FAULTY],
+                                  .count = COUNT,
+                                  .spread = {MOOT_SPREAD_HASHED, 0}};
+    moot_array array;
+    EXPECT(seat, moot_array_spawn(seat->m, &spec, &array), MOOT_OK);
+    EXPECT(seat, moot_array_wait(seat->m, array, MOOT_FOREVER), MOOT_ERR_TASK_FAILED);
+    CHECK(seat, told(seat, "element 17: "));
+    EXPECT(seat, moot_array_release(seat->m, array), MOOT_OK);
+}
+
 static void an_element_spawns_nothing(struct seat *seat)
 {
     moot_array array;
@@ -411,6 +424,8 @@ static const struct scene scenes[] = {
     ARRAY_SCENE(and_they_can_read_it, .after = closes_well),
     ARRAY_SCENE(who_leaves_has_run_its_own, .after = closes_well, .sizes = {2, 3, 4}),
     ARRAY_SCENE(an_element_that_fails_fails_its_array, .after = closes_well),
+    ARRAY_SCENE(of_failures_that_of_the_least_index_is_told, .after = closes_well,
+                .sizes = {1}),
     ARRAY_SCENE(an_element_has_the_same_hash_everywhere, .after = closes_well),
     ARRAY_SCENE(an_element_spawns_nothing, .after = closes_well),
     ARRAY_SCENE(what_is_no_array_is_refused, .after = closes_well),
