@@ -298,35 +298,40 @@ static void without_a_candidate_nothing_is_made_again(struct seat *seat)
  * do: these are to ask for the ends of the arrays all the same. */
 static void what_was_made_of_lost_results_is_lost(struct seat *seat)
 {
-    enum { PAIRS = 6 };
+    enum { CHAINS = 6 };
     int both[] = {seat->size - 2, seat->size - 1};
-    moot_array first[PAIRS], second[PAIRS];
-    for (int32_t i = 0; i < PAIRS; i++) {
+    moot_array first[CHAINS], second[CHAINS], third[CHAINS];
+    for (int32_t i = 0; i < CHAINS; i++) {
         const int32_t key = 90 + 3 * i; /* in blocks: the last has the second half */
         moot_array_spec spec = spec_of(seat, &key, &both[1], 1);
         EXPECT(seat, moot_array_spawn(seat->m, &spec, &first[i]), MOOT_OK);
-        const moot_array_input input = {.array = first[i]};
+        moot_array_input input = {.array = first[i]};
         spec.kernel = seat->kernels[AFTER];
         spec.candidates = (moot_ranks){both, 2};
         spec.inputs = &input;
         spec.input_count = 1;
         EXPECT(seat, moot_array_spawn(seat->m, &spec, &second[i]), MOOT_OK);
+        input.array = second[i];
+        spec.kernel = seat->kernels[ADD];
+        EXPECT(seat, moot_array_spawn(seat->m, &spec, &third[i]), MOOT_OK);
     }
-    for (int i = 0; i < PAIRS; i++) {
-        EXPECT(seat, moot_array_wait(seat->m, second[i], MOOT_FOREVER), MOOT_OK);
+    for (int i = 0; i < CHAINS; i++) {
+        EXPECT(seat, moot_array_wait(seat->m, third[i], MOOT_FOREVER), MOOT_OK);
     }
     pthread_barrier_wait(seat->barrier);
     if (seat->rank == both[1]) {
         EXPECT(seat, moot_leave(seat->m), MOOT_OK);
     }
     pthread_barrier_wait(seat->barrier);
-    for (int i = 0; i < PAIRS && seat->rank != both[1]; i++) {
+    for (int i = 0; i < CHAINS && seat->rank != both[1]; i++) {
+        const moot_array read = i % 2 == 0 ? second[i] : third[i];
         moot_task task;
-        EXPECT(seat, moot_array_at(seat->m, second[i], COUNT - 1, &task), MOOT_OK);
+        EXPECT(seat, moot_array_at(seat->m, read, COUNT - 1, &task), MOOT_OK);
         EXPECT(seat, moot_task_wait(seat->m, task, MOOT_FOREVER), MOOT_ERR_RESULT_LOST);
         EXPECT(seat, moot_task_release(seat->m, task), MOOT_OK);
         EXPECT(seat, moot_array_release(seat->m, first[i]), MOOT_OK);
         EXPECT(seat, moot_array_release(seat->m, second[i]), MOOT_OK);
+        EXPECT(seat, moot_array_release(seat->m, third[i]), MOOT_OK);
     }
 }
 
