@@ -20,8 +20,6 @@
 #include "consensus/membership/membership.h"
 #include "consensus/state/state.h"
 
-#include <assert.h>
-
 /* --- Opening -----------------------------------------------------------------------
  */
 
@@ -73,14 +71,13 @@ static void begin_to_know(struct world *world, uint32_t rank)
 void ballots_open(struct world *world)
 {
     const struct scene *scene = world->scene;
-    assert(scene->ranks <= WORLD_BALLOT_RANKS);
     world->losses = scene->losses;
     world->decided[1] = world->hosts[0].members;
     for (uint32_t rank = 0; rank < scene->ranks; rank++) {
         world->hosts[rank].dead = (scene->dead_first >> rank & 1) != 0;
     }
     world->opening = true;
-    for (uint32_t rank = 0; rank < scene->ranks; rank++) {
+    for (uint32_t rank = 0; rank < scene->ranks && rank < WORLD_BALLOT_RANKS; rank++) {
         if (scene->knows[rank].ready >> rank & 1) {
             leave(world, rank);
         }
