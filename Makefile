@@ -219,7 +219,7 @@ $(FAULTY_SRC:%.c=$(BUILD)/%.o): $(BUILD)/%.o: $(FAULTY)/%.c $(FLAGS_FILE) | $(GE
 	$(CC) $(CFLAGS_ALL) -MMD -MP -MT $@ -c $< -o $@
 $(FAULTY)/fault_on.o: $(FAULTY)/fault_on.c $(FLAGS_FILE)
 	$(CC) $(CFLAGS_ALL) -MMD -MP -MT $@ -c $< -o $@
-# It takes longer to make than to run, so it is hardly optimised, and tests on the bench not at all.
+# A core with faults takes longer to make than to run, so it is hardly optimised, and tests on the bench not at all.
 $(CORE_UNITS:%=$(BUILD)/tests/unit/%_test.o): OPTIMISE := -O0
 # They have the link's and the route's source in them.
 $(BUILD)/tests/unit/link_test.o $(BUILD)/tests/unit/ways_test.o: CFLAGS_ALL += -iquote $(FAULTY)

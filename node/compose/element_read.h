@@ -63,7 +63,8 @@ bool reads_take_parts(struct moot *m, uint32_t from, const struct message *messa
 void reads_hear_large(struct moot *m, uint64_t number, const struct task *result);
 /* A result that this rank makes again may be there. */
 void reads_look(struct moot *m);
-/* So many wait for an element that is made again, here or, as a task, elsewhere. */
+/* How many reads wait for an element that is made again, here or, as a task, elsewhere.
+ */
 uint32_t reads_waiting(const struct moot *m);
 /* A new view: who was asked may be gone. */
 void reads_seek_again(struct moot *m);

@@ -526,7 +526,7 @@ static inline void bench_open(uint32_t size, enum core_mode mode)
     bench_open_with(size, mode, 0);
 }
 
-/* What is held back never comes. */
+/* Messages that are held back never come. */
 static inline void lose_held(void)
 {
     while (bench.held_count > 0) {
