@@ -48,8 +48,8 @@ check succeeds "train.sh fails" train nowhere
 check earlier "counts of an earlier library are left" test ! -f "$root/node/earlier.gcda"
 check quiet "it speaks where all went well" silent
 check counts "the counts are gone" test -f "$root/node/schedule/wait.gcda"
-check all "not all programs ran" ran 9 .
-check ranks "a program ran on other than two ranks" ran 9 "^run -n 2 "
+check all "not all programs ran" ran 11 .
+check ranks "a program ran on other than two ranks" ran 11 "^run -n 2 "
 check knobs "the caller's knobs reached the programs" test ! -s "$root/knobs"
 mine=$(cut -d ' ' -f 5 /proc/$$/stat)
 check group "what interrupts it does not reach its programs" test "$(sort -u "$root/groups")" = "$mine"
