@@ -179,7 +179,11 @@ stop() {
     wait
     exit 1
 }
-trap 'rm -rf "$scratch"' EXIT
+# Each mpirun makes this directory if it is not there, and removes it if nothing is left in it;
+# another that begins just then fails.  So something is always in it.
+sessions=${TMPDIR:-/tmp}/ompi.$(uname -n | cut -d . -f 1).$(id -u)
+mkdir -p "$sessions/$$"
+trap 'rm -rf "$scratch" "$sessions/$$"' EXIT
 trap stop INT TERM HUP
 
 # programs KIND SECONDS: every tests/KIND/*_test.c

@@ -10,15 +10,17 @@ build=$(cd "${BUILD:?}" && pwd)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export OMPI_MCA_mpi_yield_when_idle=1
-export TMPDIR="$scratch"
 # shellcheck source=tests/cli/check.sh
 . tests/cli/check.sh
 
-# begin CASE ARGUMENTS...: `moot run` with them, in the background
+# begin CASE ARGUMENTS...: `moot run` with them, in the background, and with a TMPDIR of its own,
+# in which no other mpirun makes and removes Open MPI's directory
 begin() {
     case=$1
     shift
+    mkdir "$scratch/$case.tmp"
     {
+        export TMPDIR="$scratch/$case.tmp"
         timeout -k 5 120 "$build/moot" run "$@" >"$scratch/$case" 2>&1 </dev/null
         echo $? >"$scratch/$case.status"
     } &
