@@ -213,13 +213,13 @@ static ucs_status_t take_message(void *context, const void *header,
     return UCS_OK;
 }
 
-static void flush_quiet(moot_wire *wire)
+static void mark_quiet(moot_wire *wire)
 {
     const uint64_t now_ns = ucx_now_ns();
     if (wire->quiet_ns == 0) {
         wire->quiet_ns = now_ns;
     } else if (now_ns - wire->quiet_ns >= UCX_QUIET_NS) {
-        ucx_links_flush(wire);
+        ucx_links_mark(wire);
     }
 }
 
@@ -239,7 +239,7 @@ static int poll_wire(moot_wire *wire, const moot_transport_receiver *receiver,
     if (wire->handed > 0) {
         wire->quiet_ns = 0;
     } else if (wire->dirty > 0) {
-        flush_quiet(wire);
+        mark_quiet(wire);
     }
     wire->receiver = NULL;
     return wire->handed;
@@ -248,7 +248,7 @@ static int poll_wire(moot_wire *wire, const moot_transport_receiver *receiver,
 static bool is_flushed(const moot_wire *wire)
 {
     for (const struct ucx_link *link = wire->links; link != NULL; link = link->next) {
-        if (!link->doomed && (link->sends > 0 || link->dirty || link->flushing)) {
+        if (!link->doomed && (link->sends > 0 || link->dirty || link->marking)) {
             return false;
         }
     }

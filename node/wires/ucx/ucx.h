@@ -43,7 +43,7 @@ enum {
 };
 #define UCX_RETRY_NS UINT64_C(500000000)
 #define UCX_CLOSE_NS UINT64_C(500000000)
-/* Links are flushed when nothing has come or gone for so long: a flush costs as much as
+/* Links are marked when nothing has come or gone for so long: a mark costs as much as
  * a frame, and whoever waits for an answer is about to send the next. */
 #define UCX_QUIET_NS UINT64_C(50000)
 
@@ -53,11 +53,11 @@ struct ucx_link {
     struct ucx_peer *peer;    /* NULL: it is forgotten, or has another link */
     struct ucx_send *sending; /* frames that UCX has and has not sent: */
     size_t sends, bytes;
-    bool dirty; /* something was sent since the last flush began */
-    bool flushing;
-    bool doomed; /* broken or forgotten: to be closed outside of UCX's callbacks */
-    bool broken; /* UCX said so */
-    bool proven; /* something has gone over it: it is connected */
+    bool dirty;   /* something was sent since the last mark */
+    bool marking; /* the mark behind what was sent is not taken yet */
+    bool doomed;  /* broken or forgotten: to be closed outside of UCX's callbacks */
+    bool broken;  /* UCX said so */
+    bool proven;  /* something has gone over it: it is connected */
     bool closing, closed;
     struct ucx_link *next;
 };
@@ -124,8 +124,9 @@ void ucx_link_free(struct ucx_link *link);
  * UCX's callbacks. */
 void ucx_links_tend(moot_wire *wire);
 
-/* Has UCX write what it still holds. */
-void ucx_links_flush(moot_wire *wire);
+/* Marks what was sent over each link: when UCX has taken the mark, it holds nothing
+ * that was sent before. */
+void ucx_links_mark(moot_wire *wire);
 
 /* Closes all of them, for at most UCX_CLOSE_NS.  False: some still wait for their
  * connection, and UCX has to keep what it has. */

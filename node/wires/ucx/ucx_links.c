@@ -190,7 +190,7 @@ static void close_link(struct ucx_link *link)
 /* See ucx.h: nothing may wait for a connection. */
 static bool can_close(const struct ucx_link *link)
 {
-    return link->broken || link->proven || (link->sends == 0 && !link->flushing);
+    return link->broken || link->proven || (link->sends == 0 && !link->marking);
 }
 
 /* Takes a link from its peer, who is told of as unreachable. */
@@ -232,7 +232,7 @@ void ucx_links_tend(moot_wire *wire)
     }
     for (struct ucx_link **at = &wire->links; wire->doomed > 0 && *at != NULL;) {
         struct ucx_link *link = *at;
-        if (link->closed && link->sends == 0 && !link->flushing) {
+        if (link->closed && link->sends == 0 && !link->marking) {
             *at = link->next;
             ucx_link_free(link);
             wire->doomed--;
@@ -242,35 +242,43 @@ void ucx_links_tend(moot_wire *wire)
     }
 }
 
-static void end_flush(void *request, ucs_status_t status, void *context)
+static void end_mark(void *request, ucs_status_t status, void *context)
 {
     struct ucx_link *link = context;
     link->proven |= status == UCS_OK;
-    link->flushing = false;
+    link->marking = false;
     ucp_request_free(request);
 }
 
-static void flush_link(struct ucx_link *link)
+/* Marks the end of what was sent, by an active message without bytes, which no peer
+ * hands on.  UCX takes a message to a socket only when the kernel has all before it.
+ * A flush of UCX 1.13 is not safe: it waits for the peer's acknowledgement, and aborts
+ * the process where one comes behind a send that has failed, as from a host that was
+ * cut off. */
+static void mark_link(struct ucx_link *link)
 {
     const ucp_request_param_t param = {
-        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
-        .cb.send = end_flush,
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
+                        UCP_OP_ATTR_FIELD_FLAGS,
+        .flags = UCP_AM_SEND_FLAG_EAGER,
+        .cb.send = end_mark,
         .user_data = link,
     };
     set_dirty(link, false);
-    link->flushing = true;
-    void *request = ucp_ep_flush_nbx(link->endpoint, &param);
+    link->marking = true;
+    void *request = ucp_am_send_nbx(link->endpoint, 0, &link->wire->uid,
+                                    sizeof(link->wire->uid), NULL, 0, &param);
     if (request == NULL || UCS_PTR_IS_ERR(request)) {
-        link->flushing = false;
+        link->marking = false;
     }
 }
 
-void ucx_links_flush(moot_wire *wire)
+void ucx_links_mark(moot_wire *wire)
 {
     for (struct ucx_link *link = wire->links; wire->dirty > 0 && link != NULL;
          link = link->next) {
-        if (link->dirty && link->sends == 0 && !link->flushing && !link->doomed) {
-            flush_link(link);
+        if (link->dirty && link->sends == 0 && !link->marking && !link->doomed) {
+            mark_link(link);
         }
     }
 }

@@ -29,9 +29,6 @@ static const struct {
     /* A rendezvous would wait for the peer, and what a peer announces would be
      * allocated. */
     {"RNDV_THRESH", "inf"},
-    /* UCX 1.13 aborts where the acknowledgement of a put, by which it flushes, comes
-     * behind a send that has failed; as to a host that was cut off one way. */
-    {"PUT_ENABLE", "n"},
     {"WARN_UNUSED_ENV_VARS", "n"},
     /* UCX's first choice is shared memory of the system, which outlives who is killed.
      */
