@@ -170,6 +170,7 @@ static struct timespec time_of(uint64_t ns)
 }
 
 static uint64_t sooner(uint64_t a, uint64_t b) { return a < b ? a : b; }
+static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 static void sleep_until(struct moot *m, uint64_t until_ns)
 {
@@ -188,11 +189,27 @@ static uint64_t sleep_ns(uint32_t looks)
     return sooner(ns, SLEEP_NS_MAX);
 }
 
+/* Lets others have the processor.  Where what runs beside this rank computes, that
+ * costs a slice of some milliseconds, and it is not tried again for longer each time.
+ */
 static void yield(struct moot *m)
 {
+    uint64_t begun_ns = clock_ns();
     engine_unlock(m);
     sched_yield();
     engine_lock(m);
+    uint64_t back_ns = engine_look_at_clock(m);
+    bool dear = back_ns - begun_ns >= WAY_DEAR_NS;
+    m->engine.way_ns = dear ? sooner(2 * m->engine.way_ns + WAY_DEAR_NS, WAY_NS_MAX)
+                            : later(m->engine.way_ns / 2, WAY_NS);
+    m->engine.way_due_ns = back_ns + m->engine.way_ns;
+}
+
+/* Who sleeps is put before those who compute when it wakes, and who yields behind them.
+ */
+static bool yields_are_dear(const struct moot *m)
+{
+    return m->engine.way_ns > WAY_NS && clock_ns() < m->engine.way_due_ns;
 }
 
 static void breathe(void)
@@ -217,19 +234,13 @@ void progress_give_way(struct moot *m)
     if (!m->group.oversubscribed || m->engine.driven) {
         return;
     }
-    uint64_t begun_ns = engine_look_at_clock(m);
-    if (begun_ns < m->engine.way_due_ns) {
+    if (engine_look_at_clock(m) < m->engine.way_due_ns) {
         return;
     }
     m->engine.driven = true;
     rouse(m);
     yield(m);
     m->engine.driven = false;
-    uint64_t back_ns = engine_look_at_clock(m);
-    bool dear = back_ns - begun_ns >= WAY_DEAR_NS;
-    m->engine.way_ns =
-        dear ? sooner(2 * m->engine.way_ns + WAY_DEAR_NS, WAY_NS_MAX) : WAY_NS;
-    m->engine.way_due_ns = back_ns + m->engine.way_ns;
 }
 
 /* The driver's pause. */
@@ -239,6 +250,9 @@ static void drive_later(struct moot *m, struct idle *idle, uint64_t until_ns)
     uint32_t spins = alone ? SPIN_ALONE_ROUNDS : SPIN_ROUNDS;
     uint32_t awake = alone ? spins : spins + YIELD_ROUNDS;
     m->engine.driven = true;
+    if (!alone && idle->rounds >= spins && idle->rounds < awake && yields_are_dear(m)) {
+        idle->rounds = awake;
+    }
     if (idle->rounds < awake) {
         rouse(m);
     }
