@@ -103,6 +103,7 @@
     X(CANCELFINDER, "a finder keeps a cancel to itself")                               \
     X(UNSEEN, "what has ended well and is made again may be cancelled")                \
     X(SEENALONE, "a decision does not say that the task has ended well before")        \
+    X(SEENILL, "what has failed and is made again is taken to have ended well")        \
     X(LOSTRERUN, "a lost result is made again although another run gives another")     \
     X(STALEDEC, "a decision of an older epoch is accepted")                            \
     X(RELEASELAST, "a result's bytes go although their owner has left")                \

@@ -467,7 +467,7 @@ struct message_report {
             epoch; /* ACCEPTED, MAYBE: in which it was accepted; VERDICT: likewise */
         bool has_payload; /* RESULT */
         enum evidence evidence;
-        int32_t code;    /* VERDICT: what it ends with, */
+        int32_t code;    /* RESULT: what it ended with; VERDICT: what it ends with, */
         uint64_t age_ns; /* decided so long ago */
     } *entry;
 };

@@ -182,6 +182,15 @@ const char *wire_check_paxos(const struct message *message)
     return valued ? check_view_value(paxos->value) : NULL;
 }
 
+/* A result ends well or badly, a verdict badly, and nothing else of what is reported
+ * ends. */
+static bool is_end(const struct message_entry *entry)
+{
+    const bool may_end = entry->what == REPORT_RESULT || entry->what == REPORT_VERDICT;
+    return entry->code == 0 ? entry->what != REPORT_VERDICT
+                            : may_end && error_known(entry->code);
+}
+
 const char *wire_check_report(const struct message *message)
 {
     const struct message_report *report = &message->u.report;
@@ -202,8 +211,7 @@ const char *wire_check_report(const struct message *message)
         if (entry->evidence >= EVIDENCE_END) {
             return "REPORT: no such evidence";
         }
-        if (entry->what == REPORT_VERDICT ? !error_known(entry->code)
-                                          : entry->code != 0) {
+        if (!is_end(entry)) {
             return "REPORT: no such end of a task";
         }
     }

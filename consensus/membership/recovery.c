@@ -46,6 +46,7 @@ void recovery_note(struct core *core, uint32_t from, const struct message_entry 
         }
         found->owner = entry->owner;
         found->evidence = entry->evidence;
+        found->seen |= entry->code == MOOT_OK;
         if (entry->has_payload && !rankset_add(&found->at, from)) {
             core->broken = true;
         }
@@ -150,7 +151,7 @@ static uint32_t judge(const struct core *core, const struct task_record *task)
 static bool was_seen(const struct task_record *task)
 {
     const struct recovery *found = task_ext(task)->recovery;
-    return found != NULL && (found->seen || found->owner != NOBODY) && !MUTANT(UNSEEN);
+    return found != NULL && found->seen && !MUTANT(UNSEEN);
 }
 
 /* Whoever ran it lived. */

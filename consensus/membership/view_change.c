@@ -98,6 +98,13 @@ static void report_crashes(struct core *core, struct mail *mail,
     }
 }
 
+/* Of an array any end is reported as a good one: its elements have ends of their own.
+ */
+static int32_t reported_end(const struct task_record *task)
+{
+    return task_ext(task)->array != NULL || MUTANT(SEENILL) ? MOOT_OK : task->status;
+}
+
 static void add_entries(struct core *core, struct mail *mail,
                         const struct task_record *task, bool moved)
 {
@@ -112,7 +119,9 @@ static void add_entries(struct core *core, struct mail *mail,
         entry.what = REPORT_RESULT;
         entry.owner = task->owner;
         entry.has_payload = task->have == CORE_HAVE_DATA;
+        entry.code = reported_end(task);
         mail_to_chair(core, mail, task, entry);
+        entry.code = MOOT_OK;
         if (has_lost(core, task)) {
             mail_to_chair(
                 core, mail, task,

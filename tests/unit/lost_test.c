@@ -68,6 +68,39 @@ static void a_pure_task_is_run_again(void **state)
     bench_close();
 }
 
+static void end_in_failure(uint32_t rank, moot_hash hash)
+{
+    struct core_event event = {.type = CORE_EV_DONE, .hash = hash};
+    event.u.done.size = 8;
+    event.u.done.status = MOOT_ERR_TASK_FAILED;
+    assert_int_equal(step(rank, &event), MOOT_OK);
+}
+
+/* Rank 1 has it, and tells so when 0 has died; then it dies, too. */
+static void a_failure_that_was_reported_is_no_lost_result(void **state)
+{
+    (void)state;
+    bench_open_with(4, CORE_REPAIR, 10 * MS);
+    bench.hold_runs = true;
+    moot_hash hash = chaired_by(0, 0, 0);
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        spawn_flagged(rank, hash, 0);
+    }
+    begin_wait(1, hash);
+    pass(10 * MS);
+    end_in_failure(0, hash);
+    pass(50 * MS);
+    assert_int_equal(bench.ended[1][1], 1);
+    end_wait(1, hash);
+    kill_rank(0);
+    kill_rank(1);
+    begin_wait(2, hash);
+    pass(100 * MS);
+    assert_int_equal(bench.runs[1], 2);
+    assert_false(bench.seen[1]);
+    bench_close();
+}
+
 /* The hash is chaired by 0 first, and by 3 once 0 is gone. */
 static moot_hash chaired_by_3_then(void)
 {
@@ -206,6 +239,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pure_task_is_run_again),
         cmocka_unit_test(who_runs_it_again_knows_that_it_ended_well),
+        cmocka_unit_test(a_failure_that_was_reported_is_no_lost_result),
         cmocka_unit_test(one_that_varies_is_lost_in_every_view_after),
         cmocka_unit_test(a_chair_that_spawns_it_later_has_heard_that_it_is_lost),
         cmocka_unit_test(who_holds_it_does_not_run_again_what_the_chair_has_read),

@@ -195,6 +195,16 @@ static bool ends_as_noted(const struct storm_checker *checker,
            storm_started_before(checker, sight->rank, sight->task);
 }
 
+/* I100: its kernel fails whenever it runs, and nothing that it takes was lost. */
+static bool loses_failure(const struct storm_checker *checker,
+                          const struct sight *sight)
+{
+    return sight->code == MOOT_ERR_RESULT_LOST &&
+           program_fails(checker->program, sight->task) &&
+           checker->program->tasks[sight->task].elements == 0 &&
+           !may_be_lost(checker, sight) && !storm_may_fail(checker, sight->task);
+}
+
 static void check_result(struct storm_checker *checker, struct sim *sim,
                          const struct sight *sight, const char *where)
 {
@@ -203,6 +213,10 @@ static void check_result(struct storm_checker *checker, struct sim *sim,
     const uint8_t *bytes = program_result(checker->program, sight->task, &size);
     bool should = program_fails(checker->program, sight->task);
     bool failed = sight->code != MOOT_OK;
+    if (loses_failure(checker, sight)) {
+        sim_fail(sim, "oracle", "%s at rank %" PRIu32 " (%s) is lost, and only failed",
+                 name, sight->rank, where);
+    }
     if (may_be_lost(checker, sight) || ends_as_noted(checker, sight)) {
         checker->tasks[sight->task].excused = true;
     }
