@@ -27,7 +27,7 @@ export LD_LIBRARY_PATH="$library${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 # that time is up: a launcher told twice leaves its ranks behind.
 run() {
     echo "+ $*"
-    timeout --foreground 120 "$build/moot" run -n 2 --no-progress "$@" </dev/null
+    timeout --foreground 600 "$build/moot" run -n 2 --no-progress "$@" </dev/null
 }
 
 train() {

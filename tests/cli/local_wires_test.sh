@@ -29,7 +29,7 @@ run() {
     shift 2
     count=$((count + 1))
     evidence="$scratch/said-$count"
-    timeout -k 5 90 "$build/moot" run -n "$ranks" --launcher local "$@" >"$evidence" 2>&1 \
+    timeout -k 5 300 "$build/moot" run -n "$ranks" --launcher local "$@" >"$evidence" 2>&1 \
         </dev/null
     got=$?
     check "$*" "its status is $got, not $status" [ "$got" = "$status" ]
