@@ -98,8 +98,8 @@ static void report_crashes(struct core *core, struct mail *mail,
     }
 }
 
-/* Of an array any end is reported as a good one: its elements have ends of their own.
- */
+/* The end that is reported.  An array's counts as a good one, whatever it is: its
+ * elements have ends of their own. */
 static int32_t reported_end(const struct task_record *task)
 {
     return task_ext(task)->array != NULL || MUTANT(SEENILL) ? MOOT_OK : task->status;

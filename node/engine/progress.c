@@ -205,8 +205,8 @@ static void yield(struct moot *m)
     m->engine.way_due_ns = back_ns + m->engine.way_ns;
 }
 
-/* Who sleeps is put before those who compute when it wakes, and who yields behind them.
- */
+/* Yields are dear where others compute: who yields is put behind them, and who sleeps
+ * before them when it wakes. */
 static bool yields_are_dear(const struct moot *m)
 {
     return m->engine.way_ns > WAY_NS && clock_ns() < m->engine.way_due_ns;
