@@ -103,7 +103,7 @@ ends() {
     check "$name" "its status is $code, not $1" [ $code = "$1" ]
 }
 name="asked for from outside, between sessions"
-asks 'session 2' 1 "$jacobi" 4000 100
+asks 'session 2' 1 "$jacobi" 20000 200
 ends 0
 check "$name" "a rank has other bits" no says WRONG
 check "$name" "it has not come" says '^moot: rank 2 \(b_0\) joins in view 2$'

@@ -388,6 +388,7 @@ bool run(const struct run_options *options, struct run_result *result)
     draw_program(result);
     job.sessions.seed = options->seed;
     job.sessions.ranks = result->ranks;
+    job.sessions.forgets = job.medley.base.lets_go;
     const struct world_options world = draw_world(result);
     const struct wire_options wire = draw_wire(result);
     world_begin(&world);

@@ -27,6 +27,7 @@ enum { SESSIONS_MAX = 5, SESSION_TASKS = 24, SESSION_RANKS = 8 };
 struct sessions_ledger {
     uint64_t seed;
     uint32_t ranks;
+    bool forgets; /* the window is small: who comes to a task late has it run again */
     uint32_t runs[SESSIONS_MAX][SESSION_TASKS];
     moot_hash sets[SESSIONS_MAX][SESSION_RANKS]; /* as a process saw them, */
     bool saw[SESSIONS_MAX][SESSION_RANKS];
