@@ -165,6 +165,8 @@ check "$name" "they have not come, or did not go on" \
 strict "strict, and one differs" 1 MOOT_DIVERGENCE=strict "$alike" 4 2 differs
 check "$name" "it is not shown where" says '^The first difference is spawn number 81 of lane 0'
 check "$name" "it is not said who" says '^  ranks 0-2 *| rank.* [34]'
+check "$name" "a rank ends well" \
+    [ "$(grep -cE '^moot: rank [0-4] (failed: |did not close its moot; )' "$evidence")" = 5 ]
 # Results of rank 1 for the session before are made again, also where a newcomer is its chair.
 for rule in kill:r1@view.enter#1 kill:r1@task.start#20; do
     strict "strict, and $rule" 0 --faults "$rule" MOOT_DIVERGENCE=strict "$alike" 4 3

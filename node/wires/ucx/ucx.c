@@ -191,7 +191,8 @@ static void hand_kept(moot_wire *wire)
     }
 }
 
-/* UCX has an active message.  Anybody may have sent it. */
+/* UCX has an active message, whose header is the sender's uid.  Anybody may have sent
+ * it.  One without bytes marks an end (ucx_links.c). */
 static ucs_status_t take_message(void *context, const void *header,
                                  size_t header_length, void *data, size_t length,
                                  const ucp_am_recv_param_t *param)

@@ -7,12 +7,11 @@
 #include <string.h>
 #include <time.h>
 
-/* A frame on its way.  `from` is its active message's header. */
+/* A frame on its way. */
 struct ucx_send {
     struct ucx_link *link;
     struct ucx_send *next, **back; /* in link->sending */
     size_t size;
-    uint64_t from;
     unsigned char bytes[];
 };
 
@@ -86,11 +85,8 @@ static struct ucx_send *keep_send(struct ucx_link *link, const void *bytes, size
     if (out == NULL) {
         return NULL;
     }
-    *out = (struct ucx_send){.link = link,
-                             .next = link->sending,
-                             .back = &link->sending,
-                             .size = size,
-                             .from = link->wire->uid};
+    *out = (struct ucx_send){
+        .link = link, .next = link->sending, .back = &link->sending, .size = size};
     memcpy(out->bytes, bytes, size);
     if (out->next != NULL) {
         out->next->back = &out->next;
@@ -121,6 +117,29 @@ static void end_send(void *request, ucs_status_t status, void *context)
     ucp_request_free(request);
 }
 
+/* Has UCX send an active message, eagerly, and call `sent` unless it has sent it when
+ * this returns: NULL then. */
+static void *post(const struct ucx_link *link, const void *bytes, size_t size,
+                  ucp_send_nbx_callback_t sent, void *context)
+{
+    const ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
+                        UCP_OP_ATTR_FIELD_FLAGS,
+        .flags = UCP_AM_SEND_FLAG_EAGER,
+        .cb.send = sent,
+        .user_data = context,
+    };
+    const uint64_t *from = &link->wire->uid;
+    return ucp_am_send_nbx(link->endpoint, 0, from, sizeof(*from), bytes, size, &param);
+}
+
+/* UCX has not taken it: for want of room, or since the link is broken. */
+static bool wants_room(const void *request)
+{
+    const ucs_status_t status = UCS_PTR_STATUS(request);
+    return status == UCS_ERR_NO_MEMORY || status == UCS_ERR_NO_RESOURCE;
+}
+
 int ucx_link_send(struct ucx_link *link, const void *bytes, size_t size)
 {
     if (link->doomed) {
@@ -134,15 +153,7 @@ int ucx_link_send(struct ucx_link *link, const void *bytes, size_t size)
     if (out == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
-    const ucp_request_param_t param = {
-        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
-                        UCP_OP_ATTR_FIELD_FLAGS,
-        .flags = UCP_AM_SEND_FLAG_EAGER,
-        .cb.send = end_send,
-        .user_data = out,
-    };
-    void *request = ucp_am_send_nbx(link->endpoint, 0, &out->from, sizeof(out->from),
-                                    out->bytes, size, &param);
+    void *request = post(link, out->bytes, size, end_send, out);
     if (request != NULL && !UCS_PTR_IS_ERR(request)) {
         set_dirty(link, true);
         return MOOT_OK;
@@ -153,8 +164,7 @@ int ucx_link_send(struct ucx_link *link, const void *bytes, size_t size)
         set_dirty(link, true);
         return MOOT_OK;
     }
-    const ucs_status_t status = UCS_PTR_STATUS(request);
-    if (status == UCS_ERR_NO_MEMORY || status == UCS_ERR_NO_RESOURCE) {
+    if (wants_room(request)) {
         return MOOT_TRANSPORT_FULL;
     }
     ucx_link_doom(link);
@@ -257,19 +267,12 @@ static void end_mark(void *request, ucs_status_t status, void *context)
  * cut off. */
 static void mark_link(struct ucx_link *link)
 {
-    const ucp_request_param_t param = {
-        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
-                        UCP_OP_ATTR_FIELD_FLAGS,
-        .flags = UCP_AM_SEND_FLAG_EAGER,
-        .cb.send = end_mark,
-        .user_data = link,
-    };
-    set_dirty(link, false);
-    link->marking = true;
-    void *request = ucp_am_send_nbx(link->endpoint, 0, &link->wire->uid,
-                                    sizeof(link->wire->uid), NULL, 0, &param);
-    if (request == NULL || UCS_PTR_IS_ERR(request)) {
-        link->marking = false;
+    void *request = post(link, NULL, 0, end_mark, link);
+    link->marking = request != NULL && !UCS_PTR_IS_ERR(request);
+    if (request == NULL || link->marking) {
+        set_dirty(link, false);
+    } else if (!wants_room(request)) {
+        ucx_link_doom(link);
     }
 }
 
